@@ -27,7 +27,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 
 from gigamind.evaluation.progress import Quiet
-from gigamind.evaluation.workers import Effort, measure_speed
+from gigamind.evaluation.workers import Effort
 from gigamind.records.schema import SpeedReport
 from gigamind.release.compare import speed_change
 from gigamind.release.gates import speed_rule
@@ -138,7 +138,7 @@ def measure(runs: int, burners: int, limit_ms: float) -> None:
         twice = slowed(search)
 
         def one(way: Callable[[Query], object]) -> SpeedReport:
-            report = measure_speed(queries, way, Effort(PASSES, SEED, limit_ms))
+            report = Effort(PASSES, SEED, limit_ms).measure(queries, way)
             if report is None:
                 raise SystemExit("interrupted")
             return report

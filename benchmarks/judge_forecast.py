@@ -29,7 +29,7 @@ from gigamind.retrieval.cache import quiet
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search import free_judges as judging
-from gigamind.tasks.search.free_judges import free_judges, judge_freely
+from gigamind.tasks.search.free_judges import FreeJudges
 from gigamind.tasks.search.prepare import choose_judge
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note, Vault, read_vault
@@ -114,9 +114,9 @@ def truth(
     with open_retriever(
         Vault(Path(), tuple(notes), ()), Identities(notes), settings, quiet, keeps_index=False
     ) as engine:
-        judges = free_judges(choose_judge(options), engine)
+        judges = FreeJudges.of(choose_judge(options), engine)
         for query in queries:
-            for kind, one in judge_freely(judges, query, engine.search(query)).items():
+            for kind, one in judges.verdicts(query, engine.search(query)).items():
                 accepted[kind] = accepted.get(kind, 0) + (not one.unanswerable)
     for kind, count in accepted.items():
         yield kind, count / max(1, len(queries))

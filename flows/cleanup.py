@@ -16,7 +16,7 @@ from gigamind.evaluation.shards import ATTEMPTS_FILE
 from gigamind.llm.ledger import read_ledger
 from gigamind.llm.store import reply_file
 from gigamind.publish.ends import failed, in_run_language
-from gigamind.publish.home import REPLIES, RUN, Home, shared_home
+from gigamind.publish.home import REPLIES, RUN, Home
 from gigamind.publish.server import flow_timeout_s
 
 
@@ -27,7 +27,7 @@ def cleanup(options: CleanupOptions) -> dict[str, Any] | State[Any]:
     Ends Failed if something could not be removed.
     """
     try:
-        home = shared_home()
+        home = Home.shared()
         reports = [retention.clean_up(options), *([_clean_up(options, home)] if home else [])]
     except GigamindError as error:
         return failed(error)

@@ -1,5 +1,6 @@
 """Promotion as a Prefect flow: the run that passed its gates becomes the baseline of the next ones."""
 
+from pathlib import Path
 from typing import Any
 
 from prefect import flow
@@ -12,11 +13,11 @@ from prefect.states import Completed
 from gigamind.errors import GigamindError, InputError
 from gigamind.i18n import _, language_of, translator
 from gigamind.publish.ends import failed, in_run_language
-from gigamind.publish.home import shared_home
+from gigamind.publish.home import Home
 from gigamind.publish.server import flow_timeout_s
 from gigamind.release.model import POINTER
 from gigamind.reports.verdict import worst_value_text
-from gigamind.tasks.promotion import Promoted, PromoteOptions, promote_run
+from gigamind.tasks.promotion import PromoteOptions
 
 
 @flow(name="promote", persist_result=False, timeout_seconds=flow_timeout_s())
@@ -41,20 +42,20 @@ def promote(options: PromoteOptions) -> State[Any]:
     return Completed(message=in_run_language(_("{file} is the new baseline", file=file)))
 
 
-def _promoted(options: PromoteOptions) -> Promoted:
+def _promoted(options: PromoteOptions) -> tuple[Path, list[str]]:
     """Promote a run, of the shared ones if this deployment shares its runs."""
-    home = shared_home()
+    home = Home.shared()
     if home is None:
-        return promote_run(options)
+        return options.promote_checked()
     with home.reached():
         home.fetch(options.folder)
         home.fetch(options.run)
-        promoted = promote_run(options)
-        home.put(promoted.file, promoted.file.read_bytes())
+        file, worst = options.promote_checked()
+        home.put(file, file.read_bytes())
         for pointer in options.folder.glob(f"{POINTER}*"):  # last, so that nobody misses the file
-            if pointer.read_text("utf-8").strip() == promoted.file.name:
+            if pointer.read_text("utf-8").strip() == file.name:
                 home.put(pointer, pointer.read_bytes())
-    return promoted
+    return file, worst
 
 
 def _is_paused() -> bool:

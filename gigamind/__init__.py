@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from gigamind.linking.suggest import LinkSuggestion
     from gigamind.metrics.spec import Metric, Text, Use
     from gigamind.prompting.replies import Auxiliary, ModelReply, Most
-    from gigamind.release.compare import Experiment
-    from gigamind.release.comparison import Comparison
+    from gigamind.release.comparison import Comparison, Experiment
     from gigamind.release.model import EvalSnapshot
     from gigamind.release.policy import GateResult
     from gigamind.reports.tune import Tuning

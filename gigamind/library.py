@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from gigamind.judges.unanswerable import UnanswerableJudge
     from gigamind.linking.suggest import LinkSuggestion
     from gigamind.records.schema import ErrorReport, Record, RunReport
-    from gigamind.release.compare import Experiment
-    from gigamind.release.comparison import Comparison
+    from gigamind.release.comparison import Comparison, Experiment
     from gigamind.release.model import EvalSnapshot
     from gigamind.release.policy import GateResult, Release
     from gigamind.reports.tune import Tuning
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 _File = str | Path
 
 
-class EvalKeywords(TypedDict, total=False):
+class _EvalKeywords(TypedDict, total=False):
     """Options of every evaluation; those from `format` on need an `out` folder."""
 
     seed: int
@@ -64,7 +63,7 @@ class EvalKeywords(TypedDict, total=False):
     comment: _File
 
 
-class ModelKeywords(TypedDict, total=False):
+class _ModelKeywords(TypedDict, total=False):
     """Options of runs that query models: which models, and what they may cost.  Keys come from the environment."""
 
     model: str
@@ -93,7 +92,7 @@ class ModelKeywords(TypedDict, total=False):
     cache_dir: _File
 
 
-class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
+class _SearchKeywords(_EvalKeywords, _ModelKeywords, total=False):
     """Further options of a search evaluation; `system` may also be a retriever object."""
 
     system: str | Retriever[RankedNote]
@@ -123,7 +122,7 @@ class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
     speed_passes: int
 
 
-class TuneKeywords(SearchKeywords, total=False):
+class _TuneKeywords(_SearchKeywords, total=False):
     """Further options of tuning: the metric to choose by, and the values of each axis of the grid."""
 
     metric: str
@@ -137,7 +136,7 @@ class TuneKeywords(SearchKeywords, total=False):
     embedders: Sequence[str]
 
 
-class LinkKeywords(EvalKeywords, total=False):
+class _LinkKeywords(_EvalKeywords, total=False):
     """Further options of a link evaluation."""
 
     system: str
@@ -151,7 +150,7 @@ class LinkKeywords(EvalKeywords, total=False):
     cache_dir: _File
 
 
-class AnswerKeywords(EvalKeywords, ModelKeywords, total=False):
+class _AnswerKeywords(_EvalKeywords, _ModelKeywords, total=False):
     """Further options of an answer evaluation; `system` may also be an answerer object."""
 
     system: str | Answerer
@@ -249,7 +248,7 @@ def evaluate_search(
     *,
     out: _File | None = None,
     progress: "Progress | None" = None,
-    **options: Unpack[SearchKeywords],
+    **options: Unpack[_SearchKeywords],
 ) -> "EvaluationResult[SummaryReport, ItemReport]":
     """Measure how well retrieval over a vault, or another search system, answers a dataset of queries.
 
@@ -285,7 +284,7 @@ def tune_search(
     notes: _File,
     *,
     progress: "Progress | None" = None,
-    **options: Unpack[TuneKeywords],
+    **options: Unpack[_TuneKeywords],
 ) -> "Tuning":
     """Compare search settings on a dataset and recommend one.  Only the cache of vectors is written.
 
@@ -317,7 +316,7 @@ def evaluate_links(
     *,
     out: _File | None = None,
     progress: "Progress | None" = None,
-    **options: Unpack[LinkKeywords],
+    **options: Unpack[_LinkKeywords],
 ) -> "EvaluationResult[LinkSummaryReport, LinkItemReport]":
     """Measure how many of the links that were removed from a copy of a vault are suggested again.
 
@@ -344,7 +343,7 @@ def evaluate_answers(
     *,
     out: _File,
     progress: "Progress | None" = None,
-    **options: Unpack[AnswerKeywords],
+    **options: Unpack[_AnswerKeywords],
 ) -> "EvaluationResult[AnswerSummaryReport, AnswerItemReport]":
     """Judge answers claim by claim; a claim counts only with a quote that is in the notes.
 
@@ -544,13 +543,9 @@ def gate(
 def _released(baseline: _Run, current: _Run, options: Mapping[str, object]) -> "Release":
     from gigamind.evaluation.options import ReleaseOptions, validated
     from gigamind.evaluation.release import Reference
-    from gigamind.records.card import read_card
-    from gigamind.release.policy import read_policy
 
-    given = validated(ReleaseOptions, options)
-    card = read_card(given.judge_card) if given.judge_card else None
-    policy = read_policy(given.gates, given.changed)
-    return Reference(_snapshot(baseline), policy, given, card).decide(_snapshot(current))
+    reference = Reference.of(_snapshot(baseline), validated(ReleaseOptions, options))
+    return reference.decide(_snapshot(current))
 
 
 _MOST_WORSE = 20
@@ -585,7 +580,7 @@ def assert_no_regression(
     from gigamind.metrics.table import label
     from gigamind.publish.ends import in_form_words
     from gigamind.reports.comparison import difference_of
-    from gigamind.reports.document import difference_text, more_text
+    from gigamind.reports.document import more_text
     from gigamind.reports.verdict import release_verdict
 
     release = _released(baseline, run, {"changed": tuple(changed), "phase": phase, "gates": gates})
@@ -603,7 +598,7 @@ def assert_no_regression(
 
         pytest.skip("\n".join(lines))
     changes = filter(None, (comparison.metric(rule.metric) for rule in found.failed))
-    lines += [f"{label(x.metric)}: {difference_text(difference_of(x), say)}" for x in changes]
+    lines += [f"{label(x.metric)}: {difference_of(x).text(say)}" for x in changes]
     worse = comparison.changed("worse")
     lines += [f"- {item.id}: {say(item.what)}" for item in worse[:_MOST_WORSE]]
     if len(worse) > _MOST_WORSE:

@@ -38,12 +38,6 @@ def columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def padded(text: str, width: int, *, right: bool = False) -> str:
-    """Return the text padded to `width` columns; with `right`, the blanks precede it."""
-    blanks = " " * (width - columns(text))
-    return blanks + text if right else text + blanks
-
-
 def tokens(text: str) -> list[str]:
     """Return the keyword tokens in the order of the text, with repetitions.
 

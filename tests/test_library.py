@@ -86,9 +86,9 @@ def test_importing_it_loads_nothing_else():
 @pytest.mark.parametrize(
     ("keywords", "model"),
     [
-        (library.SearchKeywords, SearchEvalOptions),
-        (library.LinkKeywords, LinkEvalOptions),
-        (library.AnswerKeywords, AnswerEvalOptions),
+        (library._SearchKeywords, SearchEvalOptions),
+        (library._LinkKeywords, LinkEvalOptions),
+        (library._AnswerKeywords, AnswerEvalOptions),
     ],
 )
 def test_whatever_the_command_line_can_be_told_the_library_can(keywords, model):
@@ -96,7 +96,7 @@ def test_whatever_the_command_line_can_be_told_the_library_can(keywords, model):
 
 
 def test_tuning_can_be_told_the_axes_of_the_command_line():
-    told = get_type_hints(library.TuneKeywords).keys() - get_type_hints(library.SearchKeywords)
+    told = get_type_hints(library._TuneKeywords).keys() - get_type_hints(library._SearchKeywords)
     assert told == GridOptions.model_fields.keys()
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from gigamind.assurance.scenarios import AttackReport, UnitTestReport
 from gigamind.assurance.tuning import TuneReport
@@ -22,13 +22,38 @@ from gigamind.evidence.schema import QuoteRow
 from gigamind.llm.ledger import Attempt
 from gigamind.memory.sessions import Entry, Extraction, Message, SessionReport
 from gigamind.records.card import JudgeCard
+from gigamind.records.judged import Report
 from gigamind.records.schema import ErrorReport, RunReport
+from gigamind.release.comparison import Comparison, Experiment
+from gigamind.release.policy import Earlier, GateResult, Waiver
 from gigamind.reports.history import Histories
 from gigamind.reports.tune import Tuning
 from gigamind.tasks import KINDS
 
 _ENDING = ".schema.json"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class WrittenDocument(Report):
+    """A written file or folder with the counts of its content."""
+
+    out: str
+    counts: dict[str, int]
+
+
+class CompareFile(Report):
+    """compare.json: `comparison` and `gate` for two runs, `experiment` for the runs of `gigamind compare`.
+
+    `messages` has id and values of each message by its English, for translation.
+    """
+
+    comparison: Comparison | None = None
+    gate: GateResult | None = None
+    informational: bool = False
+    waiver: Waiver | None = None
+    attempts: tuple[Earlier, ...] = ()
+    messages: dict[str, dict[str, Any]] = Field(default={})
+    experiment: Experiment | None = None
 
 
 class Described(NamedTuple):
@@ -59,7 +84,7 @@ def described() -> dict[str, Described]:
         "run": (RunReport, "run.json"),
         "errors": (ErrorReport, "errors.jsonl"),
         "attempts": (Attempt, "attempts.jsonl"),
-        "compare": (documents.CompareFile, "compare.json"),
+        "compare": (CompareFile, "compare.json"),
         "history": (Histories, "history.json"),
         "tune": (Tuning, "tune.json"),
         "judge_card": (JudgeCard, "judge_card.json"),
@@ -68,7 +93,7 @@ def described() -> dict[str, Described]:
         "suggestions": (NoteDocument, "output file of `suggest-links --out`"),
     }
     outputs: dict[str, Any] = {
-        "written": documents.WrittenDocument,
+        "written": WrittenDocument,
         "suggest-links": NoteDocument | list[NoteDocument],
         "dataset-check": documents.DatasetCheckDocument,
         "align": documents.AlignDocument,

@@ -3,9 +3,8 @@
 import difflib
 import inspect
 import os
-import pkgutil
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -21,7 +20,7 @@ _DEFAULT = "default: "
 _KIND = re.compile(r"\b[A-Z]+(?: RANGE)?$")  # the type of a value, behind the names of an option
 _USAGE = re.compile(r"\[(?:-- )?OPTIONS(?: OF EVAL)?\]|COMMAND \[ARGS\]\.\.\.")
 _FILLER = "\ue000"  # for the second column of a wide letter while click counts letters
-CLICK_WORDS = (
+_CLICK_WORDS = (
     *(_("Usage:"), _("[OPTIONS]"), _("COMMAND [ARGS]..."), _("[-- OPTIONS OF EVAL]")),
     *(_("Options"), _("Commands"), _("Examples"), _("required"), _("default:")),
     *(_("PATH"), _("TEXT"), _("INTEGER"), _("INTEGER RANGE"), _("FLOAT"), _("FLOAT RANGE")),
@@ -122,7 +121,7 @@ class GroupedOption(click.Option):
         self.first = first
 
 
-class Context(click.Context):
+class _Context(click.Context):
     """A context whose pages of help are in the language of the call."""
 
     def make_formatter(self) -> click.HelpFormatter:
@@ -132,7 +131,7 @@ class Context(click.Context):
 class Command(click.Command):
     """A command with examples; options of a `configured` one may come from a file."""
 
-    context_class = Context
+    context_class = _Context
 
     def __init__(
         self,
@@ -217,7 +216,7 @@ class Command(click.Command):
 class Group(click.Group):
     """A group of commands with examples."""
 
-    context_class = Context
+    context_class = _Context
     command_class = Command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -255,16 +254,16 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
     return click.command(name, cls=Command, **settings)
 
 
+def is_quiet() -> bool:
+    """Return whether only results and errors are printed."""
+    return bool(click.get_current_context().meta.get(_QUIET))
+
+
 def lang_option(text: Message, *, show_default: bool = True) -> Callable[[_Callback], _Callback]:
     """Return `--lang` for a command whose options are not from a model."""
     return click.option(
         "--lang", type=_LANGUAGES, default="auto", show_default=show_default, help=text
     )
-
-
-def is_quiet() -> bool:
-    """Return whether only results and errors are printed."""
-    return bool(click.get_current_context().meta.get(_QUIET))
 
 
 def _common_option(
@@ -303,10 +302,6 @@ def _read_config(ctx: click.Context, param: click.Parameter, value: Path | None)
         ctx.default_map = options_from_file(ctx, value)
 
 
-_Commands = Mapping[str, str | tuple[str, str]]
-"""Name of a command -> its summary; with "module:attribute" before it if the command is not at "name:name"."""
-
-
 def every_command(
     group: click.Group, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -318,36 +313,3 @@ def every_command(
             yield from every_command(command, (*path, name))
         elif command:
             yield (*path, name), command
-
-
-class LazyGroup(Group):
-    """A group of the commands in `lazy`; a mistyped name is also compared with the commands of its group `short`."""
-
-    def __init__(self, *arguments: Any, lazy: _Commands, short: str = "", **settings: Any) -> None:  # noqa: ANN401  click's own
-        super().__init__(*arguments, **settings)
-        self._lazy = lazy
-        self._short = short
-
-    def callable_names(self, ctx: click.Context) -> dict[str, str]:
-        below = self.get_command(ctx, self._short)
-        names = below.list_commands(ctx) if isinstance(below, click.Group) else []
-        return {name: f"{self._short} {name}" for name in names} | super().callable_names(ctx)
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
-        return list(self._lazy)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
-        if cmd_name not in self._lazy:
-            return None
-        row = self._lazy[cmd_name]
-        place = f"{cmd_name}:{cmd_name}" if isinstance(row, str) else row[0]
-        return pkgutil.resolve_name(f"{__package__}.{place}")
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([
-                (name, row if isinstance(row, str) else row[1]) for name, row in self._lazy.items()
-            ])  # fmt: skip

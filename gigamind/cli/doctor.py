@@ -23,6 +23,7 @@ from gigamind.cli.config import check_config, find_config, read_config
 from gigamind.cli.output import print_line, prints_json, show_result, translated
 from gigamind.errors import InputError, text_of
 from gigamind.i18n import Text, _, joined, n_
+from gigamind.text import columns
 from gigamind.version import __version__, version_of
 
 _PACKAGE = "gigamind-eval"
@@ -346,12 +347,13 @@ def _megabytes(size: int) -> str:
 
 
 def _show(document: DoctorDocument) -> None:
-    from gigamind.text import padded, printable
+    from gigamind.text import printable
 
     for finding in document.findings:
         what, fix = (printable(translated(text)) for text in (finding.what, finding.mend))
-        area = padded(translated(_AREAS[finding.area]), 9)
-        click.echo(f"{_MARKS[finding.status]}  {area} {what}")
+        area = translated(_AREAS[finding.area])
+        blanks = " " * (9 - columns(area))
+        click.echo(f"{_MARKS[finding.status]}  {area}{blanks} {what}")
         if fix:
             click.echo(f"    {'':<9} {fix}")
     problems = sum(finding.status == "problem" for finding in document.findings)

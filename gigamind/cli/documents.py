@@ -3,47 +3,20 @@
 Paths are as given on the command line.  Values that were not measured are null.
 """
 
-from typing import Any, Generic, Literal, TypeVar
-
-from pydantic import Field
+from typing import Generic, Literal, TypeVar
 
 from gigamind.datasets.jsonl import RowError
-from gigamind.errors import GigamindError
-from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.task import Estimate
 from gigamind.evidence.record import AlignedRecord, AlignmentQuality, FailedRecord
 from gigamind.i18n import Text
 from gigamind.loading import ConfigReport
 from gigamind.records.judged import Report
 from gigamind.records.schema import ErrorReport
-from gigamind.release.compare import Experiment
 from gigamind.release.comparison import Comparison
-from gigamind.release.policy import Earlier, GateResult, Waiver
+from gigamind.release.policy import GateResult
 from gigamind.vault.identity import Collision
 
 _Summary = TypeVar("_Summary", bound=Report)
-
-
-class WrittenDocument(Report):
-    """A written file or folder with the counts of its content."""
-
-    out: str
-    counts: dict[str, int]
-
-
-class CompareFile(Report):
-    """compare.json: `comparison` and `gate` for two runs, `experiment` for the runs of `gigamind compare`.
-
-    `messages` has id and values of each message by its English, for translation.
-    """
-
-    comparison: Comparison | None = None
-    gate: GateResult | None = None
-    informational: bool = False
-    waiver: Waiver | None = None
-    attempts: tuple[Earlier, ...] = ()
-    messages: dict[str, dict[str, Any]] = Field(default={})
-    experiment: Experiment | None = None
 
 
 class DryRunDocument(Report):
@@ -114,19 +87,3 @@ class EvaluationDocument(Report, Generic[_Summary]):
     comparison: Comparison | None
     gate: GateResult | None
     refused: RefusalDocument | None
-
-
-def evaluation_document(
-    finished: Evaluated[Any], refused: GigamindError | None = None
-) -> EvaluationDocument[Any]:
-    """Return the document of a run."""
-    verdict, refusal = finished.verdict, None
-    if refused:
-        refusal = RefusalDocument(exit_code=refused.exit_code, message=str(refused))
-    return EvaluationDocument[Any](
-        out=str(finished.out),
-        summary=finished.summary,
-        comparison=verdict.comparison if verdict else None,
-        gate=verdict.gate if verdict else finished.bounds,
-        refused=refusal,
-    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gigamind.cli.command import Command, Group, GroupedOption, command
+from gigamind.cli.config import config_used
 from gigamind.cli.options import options_of
 from gigamind.cli.output import (
     call_translator,
@@ -33,6 +34,7 @@ from gigamind.tasks.options import (
 )
 
 if TYPE_CHECKING:
+    from gigamind.cli.documents import EvaluationDocument
     from gigamind.evaluation.finish import Evaluated
     from gigamind.evaluation.task import Checked
 
@@ -59,9 +61,7 @@ def _command_of(model: type[EvalOptions], text: Message, *examples: str) -> Comm
 def _evaluate(
     model: type[EvalOptions], values: Mapping[str, object], *, flow: bool, runner: str | None
 ) -> None:
-    from gigamind.cli.config import config_used
-    from gigamind.cli.documents import evaluation_document
-    from gigamind.evaluation.finish import read_finished, with_page
+    from gigamind.evaluation.finish import Evaluated
     from gigamind.evaluation.release import announcing_failure
     from gigamind.tasks import KINDS, TASKS, evaluate
 
@@ -95,13 +95,15 @@ def _evaluate(
     except GigamindError as error:
         has_result = error.run and (isinstance(error, BrokenBoundError) or is_json())
         written = (
-            read_finished(TASKS[options.task], error.run) if error.run and has_result else None
+            Evaluated[Any].read(TASKS[options.task], error.run)
+            if error.run and has_result
+            else None
         )
         if written is None:
             raise
         finished, refused = written, error
-    shown = with_page(finished, options, TASKS[options.task], KINDS)
-    document = evaluation_document(shown, refused)
+    shown = finished.with_page(options, TASKS[options.task], KINDS)
+    document = _evaluation_document(shown, refused)
     show_result(document, lambda: _show_finished(options, shown, warnings))
     if refused:
         raise refused
@@ -109,6 +111,24 @@ def _evaluate(
         raise KeyboardInterrupt
     if finished.verdict:
         sys.exit(finished.verdict.exit_code(fail_on_regression=options.fail_on_regression))
+
+
+def _evaluation_document(
+    finished: "Evaluated[Any]", refused: GigamindError | None = None
+) -> "EvaluationDocument[Any]":
+    """Return the document of a run."""
+    from gigamind.cli.documents import EvaluationDocument, RefusalDocument
+
+    verdict, refusal = finished.verdict, None
+    if refused:
+        refusal = RefusalDocument(exit_code=refused.exit_code, message=str(refused))
+    return EvaluationDocument[Any](
+        out=str(finished.out),
+        summary=finished.summary,
+        comparison=verdict.comparison if verdict else None,
+        gate=verdict.gate if verdict else finished.bounds,
+        refused=refusal,
+    )
 
 
 def _show_checked(checked: "Checked", config: ConfigReport | None) -> None:
@@ -143,7 +163,7 @@ def _show_finished(
 ) -> None:
     """Print the first part of the run's page, its cost, and where its report is."""
     from gigamind.reports.document import Document
-    from gigamind.reports.model import terminal_blocks
+    from gigamind.reports.run import terminal_blocks
     from gigamind.tasks import TASKS
 
     out, say = finished.out, translator(options.language)

@@ -221,7 +221,7 @@ def _rate_cells(share: "Share", of: int) -> tuple["Cell", ...]:
 
 
 def _show_attacks(report: "AttackReport") -> None:
-    from gigamind.reports.document import Count, Proportion, Verdict, table
+    from gigamind.reports.document import Count, Proportion, Table, Verdict
 
     fooled = report.overall.fooled
     sentence = n_(
@@ -243,7 +243,7 @@ def _show_attacks(report: "AttackReport") -> None:
         *(_("attacks"), _("success rate"), _("95% CI"), _("measured")),
         *(_("model alone"), _("flagged as suspicious")),
     )
-    _show_blocks(Verdict("measured", sentence), table(heads, rows))
+    _show_blocks(Verdict("measured", sentence), Table.of(heads, rows))
 
 
 class _TestOptions(_TrialOptions):
@@ -294,7 +294,7 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
 
 
 def _show_tests(report: "UnitTestReport") -> None:
-    from gigamind.reports.document import Bullets, Verdict, table
+    from gigamind.reports.document import Bullets, Table, Verdict
 
     passed = report.overall.passed
     sentence = n_(
@@ -311,7 +311,7 @@ def _show_tests(report: "UnitTestReport") -> None:
     failed = (
         joined((test.id, joined(test.misses)), ": ") for test in report.tests if not test.passed
     )
-    _show_blocks(Verdict("measured", sentence), table(heads, rows), Bullets(tuple(failed)))
+    _show_blocks(Verdict("measured", sentence), Table.of(heads, rows), Bullets(tuple(failed)))
 
 
 @command(
@@ -447,7 +447,7 @@ def _expected_work(
 
 
 def _show_tuning(report: "TuneReport") -> None:
-    from gigamind.reports.document import Bullets, Code, Difference, Proportion, Verdict, table
+    from gigamind.reports.document import Bullets, Code, Difference, Proportion, Table, Verdict
 
     if report.decision == "adopt":
         sentence = _("Use the new judge: {file}", file=report.out)
@@ -470,4 +470,4 @@ def _show_tuning(report: "TuneReport") -> None:
             kept=report.kept,
         ),
     )
-    _show_blocks(Verdict("measured", sentence), table(heads, (row,)), Bullets(lines))
+    _show_blocks(Verdict("measured", sentence), Table.of(heads, (row,)), Bullets(lines))

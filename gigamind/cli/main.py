@@ -6,21 +6,22 @@ SIGTERM does the same as Ctrl-C, because paid work must be kept.  Where Ctrl-C i
 import errno
 import gc
 import os
+import pkgutil
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
-from gigamind.cli.command import LazyGroup
-from gigamind.cli.output import CallLanguage, missing_extra, show_error, show_usage_error
+from gigamind.cli.command import Group
+from gigamind.cli.output import CallLanguage, show_error, value_demand
 from gigamind.errors import GigamindError, InputError, reason_of
-from gigamind.i18n import _, translator
+from gigamind.i18n import Language, Message, Text, _, translator
 from gigamind.version import __version__
 
 # Allocations between two garbage collections.  With Python's 700 the imports alone cause hundreds of collections, which
@@ -99,7 +100,7 @@ def _raise() -> None:
 
 
 @contextmanager
-def stoppable() -> Generator[_Stop]:
+def _stoppable() -> Generator[_Stop]:
     """Handle SIGTERM, unless the process was started with it ignored."""
     stop = _Stop()
     if threading.current_thread() is not threading.main_thread():
@@ -115,8 +116,45 @@ def stoppable() -> Generator[_Stop]:
             signal.signal(signal.SIGTERM, before)
 
 
+_Commands = Mapping[str, str | tuple[str, str]]
+"""Name of a command -> its summary; with "module:attribute" before it if the command is not at "name:name"."""
+
+
+class _LazyGroup(Group):
+    """A group of the commands in `lazy`; a mistyped name is also compared with the commands of its group `short`."""
+
+    def __init__(self, *arguments: Any, lazy: _Commands, short: str = "", **settings: Any) -> None:  # noqa: ANN401  click's own
+        super().__init__(*arguments, **settings)
+        self._lazy = lazy
+        self._short = short
+
+    def callable_names(self, ctx: click.Context) -> dict[str, str]:
+        below = self.get_command(ctx, self._short)
+        names = below.list_commands(ctx) if isinstance(below, click.Group) else []
+        return {name: f"{self._short} {name}" for name in names} | super().callable_names(ctx)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(self._lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in self._lazy:
+            return None
+        row = self._lazy[cmd_name]
+        place = f"{cmd_name}:{cmd_name}" if isinstance(row, str) else row[0]
+        return pkgutil.resolve_name(f"{__package__}.{place}")
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([
+                (name, row if isinstance(row, str) else row[1]) for name, row in self._lazy.items()
+            ])  # fmt: skip
+
+
 @click.group(
-    cls=LazyGroup,
+    cls=_LazyGroup,
     lazy=_COMMANDS,
     short="eval",
     context_settings={
@@ -148,7 +186,7 @@ _EVALUATIONS = {
 }
 
 
-@click.group(name="eval", cls=LazyGroup, lazy=_EVALUATIONS)
+@click.group(name="eval", cls=_LazyGroup, lazy=_EVALUATIONS)
 def evaluate() -> None:
     """Evaluate search, links and answers over a vault, and generate datasets for it."""
 
@@ -161,7 +199,7 @@ _JUDGE_COMMANDS = {
 }
 
 
-@click.group("judge", cls=LazyGroup, lazy=_JUDGE_COMMANDS)
+@click.group("judge", cls=_LazyGroup, lazy=_JUDGE_COMMANDS)
 def judge() -> None:
     """Test, attack, certify and tune judges."""
 
@@ -176,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if reconfigure:  # a terminal without UTF-8 must not lose the result
         reconfigure(errors="backslashreplace")
     given = sys.argv[1:] if arguments is None else list(arguments)
-    with stoppable() as stop:
+    with _stoppable() as stop:
         code = _run(given, stop)
     gc.freeze()  # the process ends: the last collection can skip everything in memory
     sys.exit(code)
@@ -187,7 +225,7 @@ def _run(arguments: Sequence[str], stop: _Stop) -> int:
     try:
         return int(cli.main(arguments, "gigamind", standalone_mode=False, obj=call) or 0)
     except click.ClickException as error:
-        show_usage_error(error, call.language)
+        _show_usage_error(error, call.language)
         return InputError.exit_code  # not click's 2, which means here: notes not accessible
     except GigamindError as error:
         show_error(error.message, call.language)
@@ -205,12 +243,85 @@ def _run(arguments: Sequence[str], stop: _Stop) -> int:
             show_error(message, call.language)
         return GigamindError.exit_code
     except Exception as error:  # noqa: BLE001  a bug: Python's exit code 1 would mean invalid input
-        missing = missing_extra(error)
+        missing = _missing_extra(error)
         if missing is None:
             traceback.print_exc()
         else:
             show_error(missing, call.language)
         return GigamindError.exit_code if missing is None else InputError.exit_code
+
+
+def _show_usage_error(error: click.ClickException, language: Language) -> None:
+    """Print what is wrong with a command line and what to type instead; a group alone shows its help."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) or not isinstance(
+        error, click.UsageError
+    ):
+        error.show()
+        return
+    problem = _usage_problem(error)
+    command = error.ctx.command if error.ctx else None
+    path = error.ctx.command_path if error.ctx else "gigamind"
+    examples: Sequence[str] = getattr(command, "examples", ())
+    if isinstance(error, click.MissingParameter) and examples:
+        message = _("{problem} For example: {example}", problem=problem, example=examples[0])
+    else:
+        message = _("{problem} See {command} --help", problem=problem, command=path)
+    show_error(message, language)
+
+
+def _usage_problem(error: click.UsageError) -> Text:  # noqa: PLR0911  one per class
+    match error:
+        case click.NoSuchOption(possibilities=[meant, *_others]):
+            option = error.option_name
+            return _("No such option: {option}. Did you mean {meant}?", option=option, meant=meant)
+        case click.NoSuchOption():
+            return _("No such option: {option}.", option=error.option_name)
+        case click.MissingParameter(param=click.Argument() as argument):
+            return _("Missing argument: {name}.", name=argument.human_readable_name)
+        case click.MissingParameter(param=click.Parameter() as option):
+            return _("Missing option: {option}.", option=option.opts[0])
+        case click.BadParameter(param=click.Parameter() as parameter):
+            name = parameter.human_readable_name
+            if isinstance(parameter, click.Option):
+                name = parameter.opts[0]
+            demand = value_demand(parameter.type) or error.message
+            return _("{option}: {demand}.", option=name, demand=demand)
+        case click.BadOptionUsage():
+            option = error.option_name
+            params = error.ctx.command.params if error.ctx else []
+            flags = (p for p in params if isinstance(p, click.Option) and p.is_flag)
+            if any(option in (*flag.opts, *flag.secondary_opts) for flag in flags):
+                return _("{option} takes no value.", option=option)
+            return _("{option} needs a value.", option=option)
+        case _other:
+            return error.message
+
+
+# The modules of each extra; pyproject.toml says what it is for.
+_EXTRAS = {
+    "fastembed": ("fastembed",),
+    "nli": ("onnxruntime", "tokenizers"),
+    "llm": ("aiohttp", "anthropic", "httpx2", "instructor", "litellm", "openai"),
+    "parquet": ("pyarrow",),
+    "prefect": ("prefect", "sqlalchemy"),
+    "qdrant": ("qdrant_client",),
+    "service": ("fastapi", "prometheus_client", "starlette", "uvicorn"),
+}
+
+
+def _missing_extra(error: Exception) -> Message | None:
+    """Return what to install if a module of an extra is missing, else None."""
+    name = error.name if isinstance(error, ModuleNotFoundError) else None
+    package = (name or "").partition(".")[0]
+    extra = next((extra for extra, modules in _EXTRAS.items() if package in modules), None)
+    if extra is None:
+        return None
+    return _(
+        "The package {package} is not installed. Run: pip install 'gigamind-eval[{extra}]' (or [all]);"
+        " in a clone: make all",
+        package=package,
+        extra=extra,
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Command-line options from an options model, which holds their names, types, defaults and help."""
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from gigamind.cli.command import GroupedOption
 from gigamind.errors import InputError
-from gigamind.evaluation.options import FIRST, SECTIONS, EvalOptions
+from gigamind.evaluation.options import SECTIONS, EvalOptions
 from gigamind.i18n import _
 from gigamind.loading import demand_of
 
@@ -113,7 +113,18 @@ def _group(model: type[BaseModel], name: str) -> dict[str, Any]:
     if section is None and issubclass(model, EvalOptions):
         section = str(model.model_fields["task"].default)
     task = str(getattr(model.model_fields.get("task"), "default", ""))
-    return {"group": _HEADINGS[section], "first": name in FIRST.get(task, ())} if section else {}
+    return {"group": _HEADINGS[section], "first": name in _FIRST.get(task, ())} if section else {}
+
+
+_FIRST: Mapping[str, frozenset[str]] = {
+    task: frozenset((*own, "dataset", "notes", "system", "out", "compare", "fail_on_regression"))
+    for task, own in {
+        "search": ("mode", "unanswerable_mode"),
+        "answers": ("model", "max_cost_usd"),
+        "links": ("topk", "min_confidence"),
+    }.items()
+}
+"""The options that a help page shows first, by task."""
 
 
 def _bare(annotation: Any) -> Any:  # noqa: ANN401  an annotation may be anything

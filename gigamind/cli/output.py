@@ -162,52 +162,6 @@ def show_error(message: Text, language: Language) -> None:
     click.echo(printable_lines(line), err=True)
 
 
-def show_usage_error(error: click.ClickException, language: Language) -> None:
-    """Print what is wrong with a command line and what to type instead; a group alone shows its help."""
-    if isinstance(error, click.exceptions.NoArgsIsHelpError) or not isinstance(
-        error, click.UsageError
-    ):
-        error.show()
-        return
-    problem = _usage_problem(error)
-    command = error.ctx.command if error.ctx else None
-    path = error.ctx.command_path if error.ctx else "gigamind"
-    examples: Sequence[str] = getattr(command, "examples", ())
-    if isinstance(error, click.MissingParameter) and examples:
-        message = _("{problem} For example: {example}", problem=problem, example=examples[0])
-    else:
-        message = _("{problem} See {command} --help", problem=problem, command=path)
-    show_error(message, language)
-
-
-def _usage_problem(error: click.UsageError) -> Text:  # noqa: PLR0911  one per class
-    match error:
-        case click.NoSuchOption(possibilities=[meant, *_others]):
-            option = error.option_name
-            return _("No such option: {option}. Did you mean {meant}?", option=option, meant=meant)
-        case click.NoSuchOption():
-            return _("No such option: {option}.", option=error.option_name)
-        case click.MissingParameter(param=click.Argument() as argument):
-            return _("Missing argument: {name}.", name=argument.human_readable_name)
-        case click.MissingParameter(param=click.Parameter() as option):
-            return _("Missing option: {option}.", option=option.opts[0])
-        case click.BadParameter(param=click.Parameter() as parameter):
-            name = parameter.human_readable_name
-            if isinstance(parameter, click.Option):
-                name = parameter.opts[0]
-            demand = value_demand(parameter.type) or error.message
-            return _("{option}: {demand}.", option=name, demand=demand)
-        case click.BadOptionUsage():
-            option = error.option_name
-            params = error.ctx.command.params if error.ctx else []
-            flags = (p for p in params if isinstance(p, click.Option) and p.is_flag)
-            if any(option in (*flag.opts, *flag.secondary_opts) for flag in flags):
-                return _("{option} takes no value.", option=option)
-            return _("{option} needs a value.", option=option)
-        case _other:
-            return error.message
-
-
 def value_demand(kind: "click.ParamType[Any, Any]") -> Message | None:  # noqa: PLR0911  one per type
     """Return which values a type of click takes; None for a type without a message of ours."""
     match kind:
@@ -231,30 +185,3 @@ def value_demand(kind: "click.ParamType[Any, Any]") -> Message | None:  # noqa: 
             return _("must be a file, not a folder")
         case _other:
             return None
-
-
-# The modules of each extra; pyproject.toml says what it is for.
-_EXTRAS = {
-    "fastembed": ("fastembed",),
-    "nli": ("onnxruntime", "tokenizers"),
-    "llm": ("aiohttp", "anthropic", "httpx2", "instructor", "litellm", "openai"),
-    "parquet": ("pyarrow",),
-    "prefect": ("prefect", "sqlalchemy"),
-    "qdrant": ("qdrant_client",),
-    "service": ("fastapi", "prometheus_client", "starlette", "uvicorn"),
-}
-
-
-def missing_extra(error: Exception) -> Message | None:
-    """Return what to install if a module of an extra is missing, else None."""
-    name = error.name if isinstance(error, ModuleNotFoundError) else None
-    package = (name or "").partition(".")[0]
-    extra = next((extra for extra, modules in _EXTRAS.items() if package in modules), None)
-    if extra is None:
-        return None
-    return _(
-        "The package {package} is not installed. Run: pip install 'gigamind-eval[{extra}]' (or [all]);"
-        " in a clone: make all",
-        package=package,
-        extra=extra,
-    )

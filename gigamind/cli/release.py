@@ -40,11 +40,12 @@ def _promote(run: Path, folder: Path, *, force: bool) -> None:
     baseline stays.
     """
     from gigamind.reports.verdict import worst_value_text
-    from gigamind.tasks.promotion import promote_checked, refuse_failed
+    from gigamind.tasks.promotion import PromoteOptions
 
+    options = PromoteOptions(run=run, folder=folder)
     if not force:
-        refuse_failed(run, folder)
-    file, worst = promote_checked(run, folder)
+        options.refuse_failed()
+    file, worst = options.promote()
     if worst:
         print_line(worst_value_text(worst), err=True)
     show_written(file, {"runs": 1}, _("Baseline: {file}", file=file))
@@ -104,12 +105,12 @@ def history(runs: Path, *, out: Path | None, lang: LanguageChoice) -> None:
     """Show the metrics of all complete runs in the folder RUNS over time, with their change points."""
     from gigamind.records.folder import as_json as text_of
     from gigamind.records.folder import check_out_folder, write_texts
-    from gigamind.reports.history import history_document, read_history
+    from gigamind.reports.history import Histories, history_document
     from gigamind.reports.html import render_html
 
     if out:
         check_out_folder(out)
-    histories, say = read_history(runs), translator(language_of(lang))
+    histories, say = Histories.read(runs), translator(language_of(lang))
     document = history_document(histories)
     if out:
         page = render_html(document, say)

@@ -90,7 +90,7 @@ def show_suggestions(
                 lines = [_vault_text(all_suggested, writer)]
             write_lines(out, lines)
             where = _("All suggestions: {file}", file=out)
-        click.echo(summary(all_suggested, writer, names_first=names_first))
+        click.echo(_summary(all_suggested, writer, names_first=names_first))
         click.echo(f"\n{translated(where)}")
 
     show_result(documents if every else documents[0], show)
@@ -136,7 +136,7 @@ def _vault_text(every: Sequence[Suggested], writer: LinkWriter) -> str:
     return "\n\n".join((_headline(every), *parts))
 
 
-def summary(every: Sequence[Suggested], writer: LinkWriter, *, names_first: bool = False) -> str:
+def _summary(every: Sequence[Suggested], writer: LinkWriter, *, names_first: bool = False) -> str:
     """Return the number of suggestions and those with the highest confidence.
 
     With `names_first`, names come before phrases, because the confidence of phrases is not calibrated.

@@ -145,7 +145,7 @@ def ask_all(
         begun: this process has begun the run; like `--resume`, it then continues.
         stage: name of the stage of an item, for the progress.
         needs: calls that an item needs if every reply is valid.
-        shard: the part of the run that `items` are; None for the whole run, `GATHERED` for its known results.
+        shard: the part of the run that `items` are; None for the whole run, an empty one for its known results.
 
     Raises:
         InputError: a run to resume is missing or of something else, or one exists already.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypedDict, TypeVar
 
 from pydantic import BaseModel
 
@@ -20,7 +20,6 @@ from gigamind.evaluation.options import EvalOptions, ModelRunOptions, ReleaseOpt
 from gigamind.evaluation.release import (
     Reference,
     announce,
-    read_reference,
     read_verdict,
     verdict_files,
     with_history,
@@ -35,7 +34,7 @@ from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record
 from gigamind.release.gates import bounds_gate
 from gigamind.release.model import FILE as SNAPSHOT_FILE
-from gigamind.release.model import EvalSnapshot, Kinds, read_run, snapshot_text
+from gigamind.release.model import EvalSnapshot, Kinds, read_run
 from gigamind.release.policy import GateResult, Release, read_policy
 from gigamind.release.shortfall import checked_card
 from gigamind.reports.document import STATES, Document, Step, Verdict
@@ -59,28 +58,25 @@ class Evaluated(NamedTuple, Generic[_Summary]):
     bounds: GateResult | None = None  # see `bounds_of`
     page: Document | None = None
 
+    @classmethod
+    def read(cls, task: Task[Any, _Summary, Any], out: Path) -> Self | None:
+        """Read a run from its folder, or raise InputError; None without summary.json (`--format md`)."""
+        file = out / "summary.json"
+        if not file.is_file():
+            return None
+        summary = task.compared.summary.model_validate_json(file.read_bytes())
+        return cls(summary, out, read_verdict(out))
 
-def with_page(
-    finished: Evaluated[_Summary], options: EvalOptions, task: Task[Any, Any, Any], kinds: Kinds
-) -> Evaluated[_Summary]:
-    """Add page (without its list of items) and bounds from the run's folder, unless `--format md` left out its JSON."""
-    out = finished.out
-    if finished.page or not (out / "summary.json").is_file():
-        return finished
-    record = read_run(out, kinds)
-    bounds = bounds_of(record, options, partial(task.compared.take_snapshot, record))
-    outcome = Outcome(release=finished.verdict, bounds=bounds, out=out)
-    page = run_document(task.view, record, outcome, translator(options.language), items=False)
-    return finished._replace(bounds=bounds, page=page)
-
-
-def read_finished(task: Task[Any, _Summary, Any], out: Path) -> Evaluated[_Summary] | None:
-    """Read a run with its verdict from its folder, or raise InputError; None without summary.json (`--format md`)."""
-    file = out / "summary.json"
-    if not file.is_file():
-        return None
-    summary = task.compared.summary.model_validate_json(file.read_bytes())
-    return Evaluated(summary, out, read_verdict(out))
+    def with_page(self, options: EvalOptions, task: Task[Any, Any, Any], kinds: Kinds) -> Self:
+        """Add page (without its list of items) and bounds from the folder, unless `--format md` left out its JSON."""
+        out = self.out
+        if self.page or not (out / "summary.json").is_file():
+            return self
+        record = read_run(out, kinds)
+        bounds = bounds_of(record, options, partial(task.compared.take_snapshot, record))
+        outcome = Outcome(release=self.verdict, bounds=bounds, out=out)
+        page = run_document(task.view, record, outcome, translator(options.language), items=False)
+        return self._replace(bounds=bounds, page=page)
 
 
 class Refused(TypedDict):
@@ -165,7 +161,7 @@ def _write(
         take_snapshot = cache(partial(task.compared.take_snapshot, record))
         bounds = bounds_of(record, options, take_snapshot)
         if options.save_snapshot:
-            files[SNAPSHOT_FILE] = snapshot_text(take_snapshot())
+            files[SNAPSHOT_FILE] = take_snapshot().file_text()
         if reference and record.run.status == "complete":
             try:
                 release = reference.decide(take_snapshot())
@@ -264,7 +260,7 @@ def _with_card(record: Record[_Summary, _Line], options: ReleaseOptions) -> Reco
 def reference_of(options: EvalOptions, kinds: Kinds) -> Reference | None:
     """Read the baseline of the options; None if there is none."""
     path = options.compare
-    return read_reference(path, options, options.task, kinds) if path else None
+    return Reference.read(path, options, options.task, kinds) if path else None
 
 
 def no_result(

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from datetime import datetime
+from typing import Any, Literal, TypeVar
 
 from gigamind.datasets.check import CheckedRows
 from gigamind.datasets.sample import sample, sample_size
@@ -11,7 +12,14 @@ from gigamind.evaluation.options import ContextOptions, EvalOptions
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.prompting.fences import Source
 from gigamind.records.judged import JudgeReport
-from gigamind.records.schema import ErrorReport, SystemReport
+from gigamind.records.schema import (
+    RUN_ID_FORMAT,
+    Environment,
+    ErrorReport,
+    Hardware,
+    RunReport,
+    SystemReport,
+)
 from gigamind.retrieval.hit import Hit
 from gigamind.spans import Span
 from gigamind.vault.notes import Note, Vault
@@ -56,6 +64,31 @@ class PreparedInput:
             **({"system": self.system.identity} if self.system else {}),
             **flags,
         }
+
+    def report(
+        self,
+        started: datetime,
+        status: Literal["complete", "interrupted"],
+        index: str = "none",
+        judge: JudgeReport | None = None,
+    ) -> RunReport:
+        """Return the content of run.json; `index` is the version of the index that was searched."""
+        options = self.options
+        return RunReport.like(
+            self,
+            run_id=started.astimezone().strftime(RUN_ID_FORMAT),
+            created_at=started.isoformat(timespec="seconds"),
+            task=options.task,
+            status=status,
+            dataset=str(options.dataset),
+            notes=str(options.notes or ""),
+            notes_hash_mode=options.notes_hash_mode,
+            options=options.for_report(),
+            config=options.config,
+            judge=judge,
+            environment=Environment.here(self.embedding_model, index, self.system),
+            hardware=Hardware.here(),
+        )
 
 
 def draw(

@@ -100,16 +100,6 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """Groups of options in the form of a deployment and in help pages."""
 
-FIRST: Mapping[str, frozenset[str]] = {
-    task: frozenset((*own, "dataset", "notes", "system", "out", "compare", "fail_on_regression"))
-    for task, own in {
-        "search": ("mode", "unanswerable_mode"),
-        "answers": ("model", "max_cost_usd"),
-        "links": ("topk", "min_confidence"),
-    }.items()
-}
-"""The options that a help page shows first, by task."""
-
 
 class ReleaseOptions(BaseModel):
     """Options of a comparison and of the output of its verdict."""

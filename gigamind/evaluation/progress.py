@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-LINE_EVERY_S = 30.0
+_LINE_EVERY_S = 30.0
 """Interval between two log lines."""
 
 _WHOLE_RUN_S = 1e9  # rich counts only the last half minute, in which no item may end
@@ -78,7 +78,7 @@ class Lines:
 
     def __init__(self, tell: Callable[[Text], object], every_s: float | None = None) -> None:
         self._tell = tell
-        self._every_s = LINE_EVERY_S if every_s is None else every_s
+        self._every_s = _LINE_EVERY_S if every_s is None else every_s
         self._reported_at = time.monotonic()
         self._started: dict[str, tuple[float, int]] = {}
         self._shown: Text = ""

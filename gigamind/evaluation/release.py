@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 from xml.etree import ElementTree as ET
 
 from pydantic import ValidationError
@@ -33,9 +33,9 @@ from gigamind.loading import first_problem
 from gigamind.records.card import JudgeCard, read_card
 from gigamind.records.folder import PastRun, as_json, conditions, past_runs, read_report
 from gigamind.records.schema import RunReport
-from gigamind.release.compare import Experiment, compare, compare_with_first
+from gigamind.release.compare import check_models, compare, compare_with_first
+from gigamind.release.comparison import Experiment
 from gigamind.release.gates import judge_release
-from gigamind.release.mismatches import check_models, check_task
 from gigamind.release.model import FILE, EvalSnapshot, Kinds, Snapshot, read_baseline, read_run
 from gigamind.release.policy import (
     Earlier,
@@ -56,7 +56,7 @@ from gigamind.reports.verdict import waiver_text
 
 
 @dataclass(frozen=True, slots=True)
-class JunitCase:
+class _JunitCase:
     """One check."""
 
     name: str  # what was checked
@@ -64,7 +64,7 @@ class JunitCase:
     message: str  # why it did not pass; figures of a passed check
 
 
-def junit_xml(suite: str, cases: Sequence[JunitCase]) -> str:
+def _junit_xml(suite: str, cases: Sequence[_JunitCase]) -> str:
     """One test suite as XML text, characters that XML 1.0 forbids left out."""
     counts = Counter(case.outcome for case in cases)
     totals = {"failures": counts["failed"], "errors": counts["error"], "skipped": counts["skipped"]}
@@ -126,6 +126,20 @@ class Reference:
     options: ReleaseOptions
     card: JudgeCard | None = None
 
+    @classmethod
+    def of(cls, baseline: EvalSnapshot[Any, Any], options: ReleaseOptions) -> Self:
+        """Read the policy and the judge report of the options, or raise InputError."""
+        policy = read_policy(options.gates, options.changed)
+        card = read_card(options.judge_card) if options.judge_card else None
+        return cls(baseline, policy, options, card)
+
+    @classmethod
+    def read(cls, baseline: Path, options: ReleaseOptions, task: str, kinds: Kinds) -> Self:
+        """Do the same with the baseline of a task at that path."""
+        snapshot = read_baseline(baseline, kinds, task)
+        snapshot.check_task(task)
+        return cls.of(snapshot, options)
+
     def decide(self, current: EvalSnapshot[Any, Any]) -> Release:
         """Compare a run with the baseline and apply the gates; InputError if tasks or embedding models differ."""
         check_models(self.baseline, current)
@@ -146,15 +160,6 @@ class Reference:
         return Release(
             comparison=comparison, gate=gate, informational=self.options.is_informational
         )
-
-
-def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Kinds) -> Reference:
-    """Read the baseline of a task at that path, and the policy of the options, or raise InputError."""
-    snapshot = read_baseline(baseline, kinds, task)
-    check_task(snapshot, task)
-    policy = read_policy(options.gates, options.changed)
-    card = read_card(options.judge_card) if options.judge_card else None
-    return Reference(snapshot, policy, options, card)
 
 
 _EMBEDDER = ("mode", "embedder")  # other embedding models cannot be compared
@@ -217,14 +222,14 @@ def announce(
     if bounds:
         cases += _rule_cases(bounds, say)
     if refused and not isinstance(refused, BrokenBoundError):  # reported by the bounds
-        cases.append(JunitCase(name, "error", say(refused.message)))
+        cases.append(_JunitCase(name, "error", say(refused.message)))
     if options.junit:
         if not cases and status == "complete":  # a job that expects the file must find it
             text = say(_("the metrics were measured; no gate was applied to them"))
-            cases.append(JunitCase(name, "passed", text))
+            cases.append(_JunitCase(name, "passed", text))
         elif not cases:
-            cases.append(JunitCase(name, "error", say(_("the run was interrupted"))))
-        _write(options.junit, junit_xml(say(_("gigamind release gate")), cases), mode="w")
+            cases.append(_JunitCase(name, "error", say(_("the run was interrupted"))))
+        _write(options.junit, _junit_xml(say(_("gigamind release gate")), cases), mode="w")
     summary = os.environ.get(_CI_SUMMARY)
     if options.comment or summary:
         text = render_markdown(page.only("errors"), say, level=3, fold=True)
@@ -266,11 +271,11 @@ _OUTCOMES: dict[Status, Literal["passed", "failed", "skipped", "error"]] = {
 }
 
 
-def _cases(release: Release, say: Translator) -> list[JunitCase]:
+def _cases(release: Release, say: Translator) -> list[_JunitCase]:
     gate = release.gate
     if gate.is_refused:
         name = say(_("comparable with the baseline"))
-        return [JunitCase(name, "error", " ".join(map(say, gate.reasons)))]
+        return [_JunitCase(name, "error", " ".join(map(say, gate.reasons)))]
     cases = _rule_cases(gate, say)
     if release.waiver is None:
         return cases
@@ -283,9 +288,10 @@ def _cases(release: Release, say: Translator) -> list[JunitCase]:
     ]
 
 
-def _rule_cases(gate: GateResult, say: Translator) -> list[JunitCase]:
+def _rule_cases(gate: GateResult, say: Translator) -> list[_JunitCase]:
     return [
-        JunitCase(rule.metric, _OUTCOMES[rule.status], say(rule.explanation)) for rule in gate.rules
+        _JunitCase(rule.metric, _OUTCOMES[rule.status], say(rule.explanation))
+        for rule in gate.rules
     ]
 
 
@@ -414,7 +420,7 @@ def compare_runs(
     last = read_baseline(paths[-1], kinds)
     choice = last.config.get("lang") if lang == "auto" else lang
     language = language_of(str(choice) if choice in LANGUAGES else "auto")
-    reference = read_reference(paths[0], options, last.task, kinds)
+    reference = Reference.read(paths[0], options, last.task, kinds)
     between = [read_baseline(path, kinds, last.task) for path in paths[1:-1]]
     verdict, report, say = None, "", translator(language)
     if not between:

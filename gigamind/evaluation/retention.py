@@ -52,7 +52,7 @@ class CleanupOptions(BaseModel, extra="forbid", frozen=True):
     )
 
 
-class Removal(TypedDict):
+class _Removal(TypedDict):
     """A removed folder of a run, or all unused replies together; `size` in bytes."""
 
     what: Text
@@ -64,7 +64,7 @@ class CleanupReport(TypedDict):
     """What was or would be removed, as JSON values; `kept`: finished runs of deployments that stay."""
 
     dry_run: bool
-    removed: list[Removal]
+    removed: list[_Removal]
     kept: int
 
 
@@ -97,7 +97,7 @@ def clean_up(options: CleanupOptions) -> CleanupReport:
         since = now - options.keep_days * _DAY_S
         begun = sorted([*home.glob("*.unfinished"), *home.glob(_HALF_WRITTEN)])
         going += [(folder, old) for folder in begun if _forsaken(folder, since)]
-    removed: list[Removal] = [
+    removed: list[_Removal] = [
         {"what": str(folder), "why": why, "size": sum(map(_size, folder.rglob("*")))}
         for folder, why in going
     ]

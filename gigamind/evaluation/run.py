@@ -2,9 +2,10 @@
 
 import itertools
 import math
+import shutil
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,8 +20,9 @@ from gigamind.evaluation.finish import Evaluated, FlowResult, check_outputs, fin
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.release import announcing_failure
-from gigamind.evaluation.shards import GATHERED, Range, Shard, ShardEnd, cut
-from gigamind.evaluation.task import Evaluation, Interrupted, Run, Task
+from gigamind.evaluation.shards import ModelRun, Range, Shard, ShardEnd, cut, unfinished_folder
+from gigamind.evaluation.task import Evaluation, Run, Task
+from gigamind.evaluation.workers import Interrupted
 from gigamind.i18n import Message, Text, _
 from gigamind.llm.ledger import SCRIPTED
 from gigamind.records.schema import RUN_ID_FORMAT, Record
@@ -91,8 +93,14 @@ def evaluate_and_keep(
     with _kept_beside(out):
         finished = finish(task, record, options, out, reference)
     if run.model_run:
-        shards.drop_if_final(out, run.model_run)
+        _drop_if_final(out, run.model_run)
     return record, finished
+
+
+def _drop_if_final(out: Path, run: ModelRun) -> None:
+    """Remove the remains of a run once its output folder exists and nothing is left to resume."""
+    if not run.interrupted and all(result.is_final for result in run.results.values()):
+        shutil.rmtree(unfinished_folder(out), ignore_errors=True)
 
 
 def measure(
@@ -175,6 +183,10 @@ def _ms_since(start: float) -> float:
     return 1000 * (time.perf_counter() - start)
 
 
+_GATHERED = Shard()
+"""Uses no model: collects the known results of the whole run."""
+
+
 class Steps:
     """The steps of an evaluation for flows: by options and numbers, from any process.
 
@@ -218,7 +230,7 @@ class Steps:
             reference.policy.refuse_unknown(options.task)
         start = time.perf_counter()
         tried = evaluation.warm_up()
-        size = batch_size(evaluation.count, _ms_since(start) / max(1, tried))
+        size = _batch_size(evaluation.count, _ms_since(start) / max(1, tried))
         count = evaluation.count
         batches = [(first, min(first + size, count)) for first in range(0, count, size)]
         return {"batches": batches, "asks_a_model": evaluation.asks_a_model}
@@ -256,7 +268,7 @@ class Steps:
         if not isinstance(options, ModelRunOptions):
             return []
         evaluation = self.opened(options, run).evaluation
-        evaluation.ask((), out, Quiet(), GATHERED)
+        evaluation.ask((), out, Quiet(), _GATHERED)
         return cut(shards.unfinished_folder(out), evaluation.to_ask, options, processes)
 
     def judge_shard(
@@ -296,7 +308,7 @@ class Steps:
         """Return the results of the shards of a run, in the order of its items."""
         opened = self.opened(options, run)
         results = _put_together(opened, batches).results
-        models = opened.evaluation.ask(results, out, Quiet(), GATHERED)
+        models = opened.evaluation.ask(results, out, Quiet(), _GATHERED)
         return _verdicts(replace(models, interrupted=interrupted), runtime_ms)
 
     def finish_run(
@@ -327,7 +339,7 @@ class Steps:
         with _kept_beside(out):
             finished = finish_flow(self._tasks[options.task], record, options, out, self._kinds)
         if whole.model_run:
-            shards.drop_if_final(out, whole.model_run)
+            _drop_if_final(out, whole.model_run)
         return finished
 
 
@@ -358,18 +370,7 @@ def _kept_beside(out: Path) -> Generator[None]:
         ) from error
 
 
-def run_batches(plan: Plan, run_batch: Callable[[int, int], Batch]) -> tuple[list[Batch], bool]:
-    """Run the batches; return their results, and whether Ctrl-C stopped them."""
-    batches: list[Batch] = []
-    try:
-        for first, end in plan["batches"]:
-            batches.append(run_batch(first, end))
-    except KeyboardInterrupt:
-        return batches, True
-    return batches, False
-
-
-def batch_size(count: int, ms_per_item: float) -> int:
+def _batch_size(count: int, ms_per_item: float) -> int:
     """Return the items per batch: at least 650 ms of work, and at most 64 batches."""
     return max(math.ceil(_MIN_BATCH_MS / max(ms_per_item, 0.1)), math.ceil(count / _MOST_BATCHES))
 

@@ -38,14 +38,14 @@ class Range(NamedTuple):
     end: int
 
 
-class Spent(NamedTuple):
+class _Spent(NamedTuple):
     """Cost of requests, actual or possible."""
 
     pico_usd: int
     calls: int
 
 
-_NO_ITEMS, _NOTHING = Range(0, 0), Spent(0, 0)
+_NO_ITEMS, _NOTHING = Range(0, 0), _Spent(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Shard:
 
     # An empty range uses no model: it collects the known results of the whole run.
     items: Range = _NO_ITEMS
-    taken: Spent = _NOTHING  # part of the limits that the rest of the run has spent or leased
+    taken: _Spent = _NOTHING  # part of the limits that the rest of the run has spent or leased
     began: float = 0.0  # start of the run's time limit, in seconds since the epoch
     at_once: int = 1  # number of shards that share the limits of concurrency and rate
     succeeded: bool = False  # whether the model has answered in this run
@@ -81,7 +81,7 @@ class Shard:
 
     def budget(self, options: ModelOptions, run: Path) -> Budget:
         """Return its budget, less what earlier starts of it have spent."""
-        own, limits = spent_in(shard_folders(run, self.items)), budget_of(options).limits
+        own, limits = _spent_in(_shard_folders(run, self.items)), budget_of(options).limits
         spent, calls = self.taken.pico_usd + own.pico_usd, self.taken.calls + own.calls
         return Budget(limits, spent_pico_usd=spent, calls=calls, began=self.began)
 
@@ -99,10 +99,6 @@ class Shard:
         )
 
 
-GATHERED = Shard()
-"""Uses no model: collects the known results of the whole run."""
-
-
 class ShardEnd(TypedDict):
     """How a shard ended, as JSON values; its results are in its folder."""
 
@@ -117,7 +113,7 @@ def _name(items: Range) -> str:
     return f"shard-{items.first:08}-{items.end:08}"
 
 
-def shard_folders(run: Path, items: Range | None = None) -> list[Path]:
+def _shard_folders(run: Path, items: Range | None = None) -> list[Path]:
     """Return the folders of a run's shards, or of one range, by items and start."""
     folders = run.glob(f"{_name(items) if items else 'shard-*'}.*")
     return sorted(folders, key=lambda folder: (folder.stem, int(folder.suffix[1:])))
@@ -125,7 +121,7 @@ def shard_folders(run: Path, items: Range | None = None) -> list[Path]:
 
 def folders_of(run: Path, shard: Shard | None = None) -> list[Path]:
     """Return the run's own folder and its shards' folders; for a shard, its own only."""
-    return [run, *shard_folders(run, shard.items if shard and not shard.gathers else None)]
+    return [run, *_shard_folders(run, shard.items if shard and not shard.gathers else None)]
 
 
 def rows_in(folders: Iterable[Path]) -> list[Attempt]:
@@ -142,10 +138,10 @@ def rows_in(folders: Iterable[Path]) -> list[Attempt]:
     ]
 
 
-def spent_in(folders: Iterable[Path]) -> Spent:
+def _spent_in(folders: Iterable[Path]) -> _Spent:
     """Return the cost of these requests; a request without a reply counts with its maximum cost."""
     sums = totals(rows_in(folders))
-    return Spent(sums.pico_usd, sums.http_calls)
+    return _Spent(sums.pico_usd, sums.http_calls)
 
 
 def results_in(folders: Iterable[Path]) -> dict[ItemKey, ItemResult]:
@@ -183,7 +179,7 @@ def cut(run: Path, items: int, options: ModelOptions, processes: int) -> list[Ra
     return ranges
 
 
-class Leases:
+class _Leases:
     """Assigns parts of the remaining budget of a run (its folder) to shards; what a shard leaves is assigned again."""
 
     def __init__(self, options: ModelOptions, run: Path) -> None:
@@ -191,13 +187,13 @@ class Leases:
         usd = limits.micro_usd
         self._caps = (None if usd is None else usd * PICO_PER_MICRO, limits.calls)
         self._run = run
-        self._spent = spent_in(folders_of(run))
-        self._leased: dict[Range, Spent] = {}
-        self._before: dict[Range, Spent] = {}
+        self._spent = _spent_in(folders_of(run))
+        self._leased: dict[Range, _Spent] = {}
+        self._before: dict[Range, _Spent] = {}
 
-    def lease(self, items: Range, among: int) -> Spent | None:
+    def lease(self, items: Range, among: int) -> _Spent | None:
         """Lease a part for one of `among` shards; return what the rest of the run takes, None if others hold all."""
-        own = spent_in(shard_folders(self._run, items))
+        own = _spent_in(_shard_folders(self._run, items))
         leased = [sum(lease[kind] for lease in self._leased.values()) for kind in (0, 1)]
         parts = [
             None if cap is None else -(-max(0, cap - spent - lease) // among)  # rounded up
@@ -205,20 +201,20 @@ class Leases:
         ]
         if self._leased and 0 in parts:
             return None
-        self._leased[items] = Spent(*(part or 0 for part in parts))
+        self._leased[items] = _Spent(*(part or 0 for part in parts))
         self._before[items] = own
         taken = (
             0 if cap is None or part is None else cap - part - spent
             for cap, part, spent in zip(self._caps, parts, own, strict=True)
         )
-        return Spent(*taken)
+        return _Spent(*taken)
 
     def give_back(self, items: Range) -> None:
         """Book the costs of a finished shard and release the rest of its lease."""
         del self._leased[items]
-        before, now = self._before.pop(items), spent_in(shard_folders(self._run, items))
+        before, now = self._before.pop(items), _spent_in(_shard_folders(self._run, items))
         usd, calls = self._spent
-        self._spent = Spent(usd + now.pico_usd - before.pico_usd, calls + now.calls - before.calls)
+        self._spent = _Spent(usd + now.pico_usd - before.pico_usd, calls + now.calls - before.calls)
 
     @property
     def used_up(self) -> bool:
@@ -245,7 +241,7 @@ class Shards:
         # Each shard needs at least one request in flight and one per minute.
         limits = (processes, options.max_in_flight, options.requests_per_minute)
         most = min(limit for limit in limits if limit)
-        self._leases = Leases(options, run)
+        self._leases = _Leases(options, run)
         self._shared = Shard(began=time.time(), at_once=most)
 
     def next(self) -> Shard | None:
@@ -323,6 +319,26 @@ class ModelRun:
     interrupted: bool = False  # whether Ctrl-C stopped it
     unasked: Sequence[ItemKey] = ()  # items without a result because of that
 
+    def unscored(
+        self, named: Callable[[ItemKey], tuple[Literal["verdict", "check", "item"], Text]]
+    ) -> list[ErrorReport]:
+        """Return an error report for each missing result; `named` returns its kind and the kind of its item."""
+        stopped = ("not_asked", _("the run was stopped early; --resume continues it"))
+        failed = {key: end for key, end in self.results.items() if end.outcome != "scored"}
+        lost = {key: (end.code, end.message) for key, end in failed.items()}
+        lost |= dict.fromkeys(self.unasked, stopped)
+        return [
+            ErrorReport(
+                kind=named(key)[0],
+                id=key.item_id,
+                error=code,
+                message=_(
+                    "{unit} {id}: {reason}", unit=named(key)[1], id=key.item_id, reason=message
+                ),
+            )
+            for key, (code, message) in lost.items()
+        ]
+
 
 def unfinished_folder(out: Path) -> Path:
     """Return the folder that keeps the results so far of the run that will write `out`."""
@@ -370,42 +386,6 @@ def is_resumable(out: Path) -> bool:
     return (unfinished_folder(out) / ITEMS_FILE).is_file()
 
 
-def last_unfinished(home: Path) -> Path | None:
-    """Return the output folder in `home` of the latest stopped run that can be resumed, or None."""
-    outs = (folder.with_suffix("") for folder in sorted(home.glob("*.unfinished"), reverse=True))
-    return next(filter(is_resumable, outs), None)
-
-
-def abandon(out: Path) -> Path:
-    """Move the remains of a run out of the way, so that it is not resumed; return their new place."""
-    return unfinished_folder(out).rename(out.with_name(f"{out.name}.abandoned"))
-
-
-def drop_if_final(out: Path, run: ModelRun) -> None:
-    """Remove the remains of a run once its output folder exists and nothing is left to resume."""
-    if not run.interrupted and all(result.is_final for result in run.results.values()):
-        shutil.rmtree(unfinished_folder(out), ignore_errors=True)
-
-
 def attempts_of(out: Path) -> Sequence[Attempt]:
     """Return the requests of the run that will write `out`, including its shards' requests."""
     return rows_in(folders_of(unfinished_folder(out)))
-
-
-def unscored(
-    run: ModelRun, named: Callable[[ItemKey], tuple[Literal["verdict", "check", "item"], Text]]
-) -> list[ErrorReport]:
-    """Return an error report for each missing result; `named` returns its kind and the kind of its item."""
-    stopped = ("not_asked", _("the run was stopped early; --resume continues it"))
-    failed = {key: end for key, end in run.results.items() if end.outcome != "scored"}
-    lost = {key: (end.code, end.message) for key, end in failed.items()}
-    lost |= dict.fromkeys(run.unasked, stopped)
-    return [
-        ErrorReport(
-            kind=named(key)[0],
-            id=key.item_id,
-            error=code,
-            message=_("{unit} {id}: {reason}", unit=named(key)[1], id=key.item_id, reason=message),
-        )
-        for key, (code, message) in lost.items()
-    ]

@@ -5,18 +5,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter
 
 from gigamind.choices import TaskName
-from gigamind.evaluation.inputs import PreparedInput
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import ModelRun, Shard
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.records import schema
-from gigamind.records.judged import JudgeReport
 from gigamind.release.model import ComparedTask
 from gigamind.reports.views import View
 
@@ -41,14 +39,6 @@ class Run(Generic[_Result]):
     interrupted: bool = False
     model_run: ModelRun | None = None  # results of models; None if none was used
     asking_ms: float = 0.0  # wall time of using models
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C stopped scoring; `results` are of the items that ended by then."""
-
-    def __init__(self, results: Sequence[Any]) -> None:
-        super().__init__()
-        self.results = results
 
 
 class Evaluation(ABC, Generic[_Summary, _Line, _Result]):
@@ -207,29 +197,3 @@ class Task(ABC, Generic[_Options, _Summary, _Line]):
     @abstractmethod
     def check(self, options: _Options) -> Checked:
         """Check the input as `open` does; no model is used, and nothing is embedded."""
-
-
-def run_report(
-    prepared: PreparedInput,
-    started: datetime,
-    status: Literal["complete", "interrupted"],
-    index: str = "none",
-    judge: JudgeReport | None = None,
-) -> schema.RunReport:
-    """Return the content of run.json; `index` is the version of the index that was searched."""
-    options = prepared.options
-    return schema.RunReport.like(
-        prepared,
-        run_id=started.astimezone().strftime(schema.RUN_ID_FORMAT),
-        created_at=started.isoformat(timespec="seconds"),
-        task=options.task,
-        status=status,
-        dataset=str(options.dataset),
-        notes=str(options.notes or ""),
-        notes_hash_mode=options.notes_hash_mode,
-        options=options.for_report(),
-        config=options.config,
-        judge=judge,
-        environment=schema.Environment.here(prepared.embedding_model, index, prepared.system),
-        hardware=schema.Hardware.here(),
-    )

@@ -28,10 +28,10 @@ ItemOutcome = Success[_Result] | Failure
 
 
 @dataclass
-class Stopped(KeyboardInterrupt):
-    """The run was stopped by Ctrl-C; `outcomes` are of the items finished by then."""
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C stopped a run; `results` are of the items that ended by then."""
 
-    outcomes: Sequence[ItemOutcome[Any]]
+    results: Sequence[Any]
 
 
 def run_workers(
@@ -48,7 +48,7 @@ def run_workers(
         on_end: called with the outcome of each finished item, never from two threads at a time.
 
     Raises:
-        Stopped: Ctrl-C; has the outcomes so far.
+        Interrupted: Ctrl-C; has the outcomes so far.
         Exception: a task raised something other than a GigamindError: a bug, which ends the run.
     """
     run = _Workers(tasks, timeout_ms)
@@ -62,7 +62,7 @@ def run_workers(
         while not run.ended.empty():
             run.take(run.ended.get())
         done = [run.outcomes[item] for item in tasks if item in run.outcomes]
-        raise Stopped(done) from None
+        raise Interrupted(done) from None
     finally:
         run.waiting.clear()
     return [run.outcomes[item] for item in tasks]
@@ -185,59 +185,60 @@ class Effort:
         limit_ms = max(300.0, min(2_000.0, run_ms / 4), run_ms / 20)
         return cls(passes, seed, limit_ms, clock)
 
+    def measure(
+        self, queries: Mapping[str, _Input], search: Callable[[_Input], object]
+    ) -> SpeedReport | None:
+        """Measure the cost of some queries by id; None if none can be searched, or Ctrl-C leaves less than two passes.
 
-def measure_speed(
-    queries: Mapping[str, _Input], search: Callable[[_Input], object], effort: Effort
-) -> SpeedReport | None:
-    """Measure the cost of some queries by id; None if none can be searched, or Ctrl-C leaves less than two passes.
+        Each query of a seeded sample is searched once per pass, alone, after an equal amount of load. Its cost is its
+        time divided by that of one unit of the load, so it does not depend on how busy the machine is. CPU time is
+        used, as wall time of equal runs differed by a quarter on two busy cores (`benchmarks/gate_speed.py`); it does
+        not include waiting, so wall time is used if a server searches.
+        """
+        start = time.perf_counter()
+        timer = _Timer(time.process_time if self.clock == "cpu" else time.perf_counter)
+        ids, passes = list[str](), list[tuple[float, list[float]]]()
 
-    Each query of a seeded sample is searched once per pass, alone, after an equal amount of load. Its cost is its time
-    divided by that of one unit of the load, so it does not depend on how busy the machine is. CPU time is used, as wall
-    time of equal runs differed by a quarter on two busy cores (`benchmarks/gate_speed.py`); it does not include
-    waiting, so wall time is used if a server searches.
-    """
-    start = time.perf_counter()
-    timer = _Timer(time.process_time if effort.clock == "cpu" else time.perf_counter)
-    ids, passes = list[str](), list[tuple[float, list[float]]]()
+        def searched(name: str) -> float:
+            return timer.seconds(lambda: search(queries[name]))
 
-    def searched(name: str) -> float:
-        return timer.seconds(lambda: search(queries[name]))
-
-    try:
-        # Equal for equal queries, and similar for similar ones.
-        seeded = {
-            name: hashlib.sha256(f"{effort.seed}\0{name}".encode()).digest() for name in queries
-        }
-        share_ms = effort.limit_ms / (2 * (effort.passes + 1))  # half of each pass is load
-        took = list[float]()
-        for name in sorted(queries, key=seeded.__getitem__)[:_MOST_QUERIES]:
-            took.append(searched(name))
-            ids.append(name)
-            if 1000 * sum(took) > share_ms:
-                break
-        unit = timer.unit()
-        units = max(1, min(int(_LOAD_MS / 1000 / unit), round(median(took or [0]) / unit)))
-        while ids and len(passes) < effort.passes:
-            loads, times = 0.0, list[float]()
-            for name in ids:
-                loads += timer.seconds(lambda: [load() for _unit in range(units)])
-                times.append(searched(name))
-            passes.append((loads / (len(ids) * units), times))
-            is_late = 1000 * (time.perf_counter() - start) > 3 * effort.limit_ms
-            if is_late and len(passes) >= _ENOUGH:
-                break
-    except (KeyboardInterrupt, GigamindError):  # the results of the run do not depend on it
-        pass
-    seen = [(unit, times) for unit, times in passes if unit > 0 and sum(times) > 0]
-    if not seen:
-        return None
-    return SpeedReport(
-        clock=effort.clock,
-        queries=tuple(ids),
-        query_ms=1000 * median(sum(times) / len(times) for _, times in seen),
-        unit_ms=1000 * median(unit for unit, _ in seen),
-        costs=tuple(tuple(round(seconds / unit, 6) for seconds in times) for unit, times in seen),
-    )
+        try:
+            # Equal for equal queries, and similar for similar ones.
+            seeded = {
+                name: hashlib.sha256(f"{self.seed}\0{name}".encode()).digest() for name in queries
+            }
+            share_ms = self.limit_ms / (2 * (self.passes + 1))  # half of each pass is load
+            took = list[float]()
+            for name in sorted(queries, key=seeded.__getitem__)[:_MOST_QUERIES]:
+                took.append(searched(name))
+                ids.append(name)
+                if 1000 * sum(took) > share_ms:
+                    break
+            unit = timer.unit()
+            units = max(1, min(int(_LOAD_MS / 1000 / unit), round(median(took or [0]) / unit)))
+            while ids and len(passes) < self.passes:
+                loads, times = 0.0, list[float]()
+                for name in ids:
+                    loads += timer.seconds(lambda: [load() for _unit in range(units)])
+                    times.append(searched(name))
+                passes.append((loads / (len(ids) * units), times))
+                is_late = 1000 * (time.perf_counter() - start) > 3 * self.limit_ms
+                if is_late and len(passes) >= _ENOUGH:
+                    break
+        except (KeyboardInterrupt, GigamindError):  # the results of the run do not depend on it
+            pass
+        seen = [(unit, times) for unit, times in passes if unit > 0 and sum(times) > 0]
+        if not seen:
+            return None
+        return SpeedReport(
+            clock=self.clock,
+            queries=tuple(ids),
+            query_ms=1000 * median(sum(times) / len(times) for _, times in seen),
+            unit_ms=1000 * median(unit for unit, _ in seen),
+            costs=tuple(
+                tuple(round(seconds / unit, 6) for seconds in times) for unit, times in seen
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)

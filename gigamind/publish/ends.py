@@ -257,7 +257,7 @@ def publish_run(finished: FlowResult, key: str, task: Task[Any, Any, Any]) -> No
     """Publish the page and the metrics table of a finished run, from within its flow run."""
     from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-    table = metric_table(task, task.compared.summary.model_validate(finished["summary"]))
+    table = _metric_table(task, task.compared.summary.model_validate(finished["summary"]))
     page = in_form_words(finished["page"])
     _publish(create_markdown_artifact, key, finished["headline"], markdown=page)
     _publish(create_table_artifact, f"{key}-figures", finished["headline"], table=table)
@@ -355,7 +355,7 @@ def _publish(create: Callable[..., Any], key: str, about: Text, **content: Any) 
             get_run_logger().info(in_run_language(_("Artifact {key}: {url}", key=key, url=url)))
 
 
-def metric_table(task: Task[Any, Any, Any], summary: Report) -> list[dict[str, str | int]]:
+def _metric_table(task: Task[Any, Any, Any], summary: Report) -> list[dict[str, str | int]]:
     """Return one row per metric; cells are scalars, as the UI requires, and a missing value is a dash."""
     known = type(summary).model_validate_json(summary.model_dump_json())  # JSON writes NaN as null
     return [

@@ -35,24 +35,14 @@ from gigamind.evaluation.options import (
 )
 from gigamind.evaluation.progress import Lines, Progress
 from gigamind.evaluation.release import announcing_failure, last_reference
-from gigamind.evaluation.run import (
-    Batch,
-    Plan,
-    Steps,
-    Verdicts,
-    free_folder,
-    out_folder,
-    run_batches,
-)
+from gigamind.evaluation.run import Batch, Plan, Steps, Verdicts, free_folder, out_folder
 from gigamind.evaluation.shards import (
     Range,
     Shard,
     ShardEnd,
     Shards,
-    abandon,
     attempts_of,
     is_resumable,
-    last_unfinished,
     unfinished_folder,
 )
 from gigamind.i18n import Text, _, joined, translator
@@ -93,7 +83,7 @@ def run_name() -> str:
     from prefect.runtime import flow_run
 
     given: Any = flow_run.parameters["options"]  # pyright: ignore[reportUnknownMemberType]  a module of properties
-    values: Any = given.model_dump() if isinstance(given, BaseModel) else flat(given)
+    values: Any = given.model_dump() if isinstance(given, BaseModel) else _flat(given)
     options: Mapping[str, Any] = values
     system = options.get("system") or BUILTIN
     searched = options.get("mode") if system == BUILTIN else shown_system(system)
@@ -122,7 +112,7 @@ def _adjusted(options: EvalOptions) -> EvalOptions:
     from prefect.variables import Variable
 
     name = (deployment_name() or "").replace("-", "_")
-    changes = flat(through_restart(lambda: Variable.get(name)) if name else None)
+    changes = _flat(through_restart(lambda: Variable.get(name)) if name else None)
     if changes is None:
         return options
     if not isinstance(changes, dict):
@@ -191,7 +181,7 @@ def _evaluated_in(
     if home is None or (isinstance(options, ModelRunOptions) and options.resume):
         out = out_folder(options, started)
         return out, _evaluated(options, out, started, pool)
-    if isinstance(options, ModelRunOptions) and (left := last_unfinished(home)):
+    if isinstance(options, ModelRunOptions) and (left := _last_unfinished(home)):
         resumed = options.model_copy(update={"resume": left, "out": None})
         attempts = len(attempts_of(left))
         try:
@@ -209,12 +199,18 @@ def _evaluated_in(
         warning = _(
             "The unfinished run in {folder} cannot be resumed: {reason}. A new run starts from the beginning and"
             " reuses the stored replies.",
-            folder=abandon(left),
+            folder=unfinished_folder(left).rename(left.with_name(f"{left.name}.abandoned")),
             reason=reason,
         )
         get_run_logger().warning(in_run_language(warning))
     out = free_folder(home, started)
     return out, _evaluated(options.model_copy(update={"out": out}), out, started, pool)
+
+
+def _last_unfinished(home: Path) -> Path | None:
+    """Return the output folder in `home` of the latest stopped run that can be resumed, or None."""
+    outs = (folder.with_suffix("") for folder in sorted(home.glob("*.unfinished"), reverse=True))
+    return next(filter(is_resumable, outs), None)
 
 
 def _with_advice(refused: Refused) -> Text:
@@ -240,15 +236,19 @@ def _evaluated(
     prepare, report = step("prepare", STEPS.prepare_batches), step("report", STEPS.finish_run)
     score = step("score", STEPS.run_batch, "score {first} to {end}")
 
-    def run_batch(first: int, end: int) -> Batch:
-        return score(options, first, end)
+    def scored(plan: Plan) -> tuple[list[Batch], bool]:
+        batches: list[Batch] = []
+        try:
+            for first, end in plan["batches"]:
+                batches.append(score(options, first, end))
+        except KeyboardInterrupt:
+            return batches, True
+        return batches, False
 
     try:
         with tags(*tags_of(options)):
             plan = prepare(options, out, run)
-            batches, interrupted = (
-                score_batches(pool, options, plan, run) if pool else run_batches(plan, run_batch)
-            )
+            batches, interrupted = score_batches(pool, options, plan, run) if pool else scored(plan)
             asks = plan["asks_a_model"] and not interrupted
             verdicts = _judged(options, batches, out, pool, run) if asks else None
             # Quoted, because Prefect would search every value of every item for tasks.
@@ -264,7 +264,7 @@ def _judged(
 
     # The provider computes batch files, so waiting for them needs no workers.
     uses_files = isinstance(options, ModelRunOptions) and options.batch
-    with closing(RunProgress(f"{artifact_key(options)}-progress")) as progress:
+    with closing(_RunProgress(f"{artifact_key(options)}-progress")) as progress:
         if pool and not uses_files:
             return judge_shards(pool, options, batches, out, run=run, progress=progress)
 
@@ -368,7 +368,7 @@ _LONG_S = 10.0  # shorter runs show no progress
 _EVERY_S = 5.0
 
 
-class RunProgress(Lines):
+class _RunProgress(Lines):
     """Progress as an artifact, written by a thread (event loops must not wait); failures are only logged."""
 
     def __init__(self, key: str, *, long_s: float = _LONG_S, every_s: float = _EVERY_S) -> None:
@@ -408,7 +408,7 @@ class RunProgress(Lines):
 
 
 _COMMAND_OPTIONS = {"config"}
-SHOWN = ("dataset", "notes", "system", "unanswerable_mode", "model", "max_cost_usd", "compare")
+_SHOWN = ("dataset", "notes", "system", "unanswerable_mode", "model", "max_cost_usd", "compare")
 """Options that the form of a deployment shows first."""
 _ADVANCED = "advanced"
 
@@ -425,17 +425,17 @@ class Form:
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(flat, handler(source))
+        return core_schema.no_info_before_validator_function(_flat, handler(source))
 
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        first = (*(("task",) if len(self._models) > 1 else ()), *SHOWN)
+        first = (*(("task",) if len(self._models) > 1 else ()), *_SHOWN)
         shown = [handler(_form(model, first).__pydantic_core_schema__) for model in self._models]
         return shown[0] if len(shown) == 1 else {"anyOf": shown}
 
 
-def flat(given: object) -> object:
+def _flat(given: object) -> object:
     """Return options in sections as a flat mapping; other values unchanged."""
     if not isinstance(given, Mapping):
         return given
@@ -445,7 +445,7 @@ def flat(given: object) -> object:
         if name not in sections or isinstance(value, str):  # `search` may be a plain option
             values[name] = value
         elif value is not None:
-            values |= cast("Mapping[str, object]", flat(value))
+            values |= cast("Mapping[str, object]", _flat(value))
     return values
 
 

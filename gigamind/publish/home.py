@@ -56,6 +56,12 @@ class Home:
         fs = LocalFileSystem(auto_mkdir=True) if isinstance(fs, LocalFileSystem) else fs
         self._fs: Any = DirFileSystem(root, fs)
 
+    @classmethod
+    def shared(cls) -> "Home | None":
+        """Return the home that the environment names; None without one, or without a deployment."""
+        url = os.environ.get(_URL)
+        return cls(url) if url and deployment_name() else None
+
     @contextmanager
     def reached(self, logger: Any = None) -> Generator[None]:  # noqa: ANN401  a logger or its adapter
         """Raise EvaluationError for an error of the file system inside the block; with a logger, log it instead."""
@@ -179,12 +185,6 @@ class Home:
                 self.remove(self.found(folder))
 
 
-def shared_home() -> Home | None:
-    """Return the home that the environment names; None without one, or without a deployment."""
-    url = os.environ.get(_URL)
-    return Home(url) if url and deployment_name() else None
-
-
 @contextmanager
 def shared_state(options: EvalOptions, home: Path | None) -> Generator[None]:
     """Fetch what a run of the deployment with this folder needs, and upload what it changes.
@@ -193,7 +193,7 @@ def shared_state(options: EvalOptions, home: Path | None) -> Generator[None]:
     """
     from prefect.logging import get_run_logger
 
-    shared = shared_home()
+    shared = Home.shared()
     if shared is None or home is None:
         yield
         return

@@ -1,28 +1,36 @@
-"""Compare runs: metrics with their significance, items and speed; several runs with the first of them."""
+"""Compare runs: metrics with their significance, items, speed and what else differs; several with the first of them."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, get_args
 
 import numpy as np
 
+from gigamind.choices import Relaxable
 from gigamind.errors import InputError
+from gigamind.i18n import Message, Text, _, joined
 from gigamind.metrics.table import use_of
 from gigamind.records.folder import conditions, differing
-from gigamind.records.judged import Report
 from gigamind.records.schema import SpeedReport
 from gigamind.release.comparison import (
+    WHAT,
+    Checks,
+    ComparedRun,
     Comparison,
+    Correction,
+    Experiment,
     ItemChange,
     LostItem,
     MetricChange,
+    Mismatch,
     RunName,
+    Severity,
+    SliceChanges,
     SliceKind,
     SliceName,
     Speed,
     SpeedChange,
 )
-from gigamind.release.mismatches import check_task, checklists, checks_of, mismatches
 from gigamind.release.model import ComparedTask, Snapshot, SnapshotItem
 from gigamind.stats.intervals import CONFIDENCE, Matrix, ratio_of_means
 from gigamind.stats.paired import (
@@ -34,7 +42,7 @@ from gigamind.stats.paired import (
     holm,
 )
 
-Task = ComparedTask[Any, Any, Any]
+_Task = ComparedTask[Any, Any, Any]
 _SLICE_KINDS: tuple[SliceKind, ...] = get_args(SliceKind)
 
 
@@ -50,11 +58,11 @@ def compare(
     Raises:
         InputError: the tasks differ.
     """
-    all_mismatches = mismatches(baseline, current)
+    baseline.check_task(current.task)
     task = current.kind
     before = {item.id: item for item in baseline.items}
     pairs = [(before[item.id], item) for item in current.items if item.id in before]
-    checks = checks_of(checklists(baseline, current))
+    checks = _checks(baseline, current)
     if checks != "compared":
         pairs = [(task.without_checks(a), task.without_checks(b)) for a, b in pairs]
     changed = [(change, *pair) for pair in pairs if (change := task.change(*pair))]
@@ -63,7 +71,7 @@ def compare(
         task=current.task,
         baseline=_name_of(baseline),
         current=_name_of(current),
-        mismatches=all_mismatches,
+        mismatches=tuple(_differences(baseline, current)),
         shared=len(pairs),
         only_baseline=len(baseline.items) - len(pairs),
         only_current=len(current.items) - len(pairs),
@@ -113,7 +121,7 @@ def _worse_in(items: Sequence[SnapshotItem], worse: Sequence[SnapshotItem]) -> S
     return min(significant, key=order, default=None)
 
 
-def _lost(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, ...]:
+def _lost(task: _Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, ...]:
     """Return the items missing from the current run; none if the runs drew different samples."""
     if any(baseline.config.get(name) != current.config.get(name) for name in ("sample", "seed")):
         return ()
@@ -122,14 +130,14 @@ def _lost(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, 
 
 
 def _silent(
-    task: Task, pairs: Sequence[tuple[Any, Any]], is_known: Callable[[Any], bool]
+    task: _Task, pairs: Sequence[tuple[Any, Any]], is_known: Callable[[Any], bool]
 ) -> tuple[LostItem, ...]:
     """Return the items for which the baseline knows something that the current run does not; no metric has them."""
     silent = (before for before, after in pairs if is_known(before) and not is_known(after))
     return tuple(_lost_item(task, item) for item in silent)
 
 
-def _lost_item(task: Task, item: Any) -> LostItem:  # noqa: ANN401  of the task's own kind
+def _lost_item(task: _Task, item: Any) -> LostItem:  # noqa: ANN401  of the task's own kind
     return LostItem.like(task.shown(item), id=item.id)
 
 
@@ -141,7 +149,7 @@ def _name_of(snapshot: Snapshot) -> RunName:
 
 
 def _metric_changes(
-    task: Task, pairs: Sequence[tuple[Any, Any]], *, seed: int, confidence: float = CONFIDENCE
+    task: _Task, pairs: Sequence[tuple[Any, Any]], *, seed: int, confidence: float = CONFIDENCE
 ) -> tuple[MetricChange, ...]:
     """Return all metrics in the task's order, those without a test last, with p-values adjusted over all of them."""
     values = {name: np.array(both, float) for name, both in task.values(pairs).items() if both}
@@ -171,7 +179,7 @@ def _metric_changes(
 
 
 def _twins(
-    task: Task, pairs: Sequence[tuple[Any, Any]], compared: Mapping[str, Matrix]
+    task: _Task, pairs: Sequence[tuple[Any, Any]], compared: Mapping[str, Matrix]
 ) -> dict[str, str]:
     """Return, for each metric that equals an earlier one on the same items, that earlier metric.
 
@@ -229,7 +237,7 @@ def _untested(metric: str, before: float | None, after: float | None) -> MetricC
     return MetricChange(metric=metric, n=0, baseline=before, current=after, difference=difference)
 
 
-def _speed(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[SpeedChange, ...]:
+def _speed(task: _Task, baseline: Snapshot, current: Snapshot) -> tuple[SpeedChange, ...]:
     before, after = task.speed(baseline.metrics), task.speed(current.metrics)
     passes = task.passes(baseline.metrics), task.passes(current.metrics)
     system = current.environment.system
@@ -271,79 +279,6 @@ def speed_change(
 
 
 _MOST_TAGS = 15  # the largest, as in report.html
-
-
-class ComparedRun(Report):
-    """One run of an experiment; `label` is unique.
-
-    Attributes:
-        setup: settings that differ between the runs, by name; each run has the same names.
-        lacks: number of items that another run evaluated and this one did not.
-        figures: metrics over the items that all runs evaluated.
-    """
-
-    label: str
-    run: RunName
-    setup: dict[str, str]
-    items: int
-    lacks: int
-    figures: dict[str, float]
-
-
-class Correction(Report):
-    """The correction for several comparisons.
-
-    Attributes:
-        intervals: "bonferroni" over the runs compared with the first, so that all intervals of a metric cover their
-            true values in 95 % of experiments; "none" for a single comparison.
-        p_values: "holm" over all metrics of all runs.
-    """
-
-    intervals: Literal["none", "bonferroni"]
-    confidence: float
-    p_values: Literal["holm"] = "holm"
-
-
-class SliceChanges(Report):
-    """One slice of the items; a change has no interval if fewer than six items were measured."""
-
-    kind: SliceKind
-    key: str
-    items: int
-    metrics: tuple[tuple[MetricChange, ...], ...]
-
-
-class Experiment(Report):
-    """The `experiment` of compare.json; the first of the runs is the reference.
-
-    Attributes:
-        shared: number of items that all runs evaluated.
-        partial: ids of the items that only some runs evaluated; no metric includes them.
-        comparisons: of each other run with the first, over the shared items; `p_adjusted` is over all of them.
-        slices: for exploration; their intervals are not corrected for the number of slices.
-        tags_left_out: number of smaller tags that are not among the slices.
-    """
-
-    version: Literal["1.0"] = "1.0"
-    task: str
-    runs: tuple[ComparedRun, ...]
-    shared: int
-    partial: tuple[str, ...]
-    correction: Correction
-    comparisons: tuple[Comparison, ...]
-    slices: tuple[SliceChanges, ...]
-    tags_left_out: int
-
-    @property
-    def reference(self) -> ComparedRun:
-        """Return the run that the others are compared with."""
-        return self.runs[0]
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Return the names of all metrics, in the task's order."""
-        names = (change.metric for comparison in self.comparisons for change in comparison.metrics)
-        return tuple(dict.fromkeys(names))
 
 
 def compare_with_first(
@@ -415,7 +350,7 @@ def _distinct(labels: Sequence[str]) -> list[str]:
 def _check(labels: Sequence[str], runs: Sequence[Snapshot]) -> None:
     first = runs[0]
     for label, run in zip(labels, runs, strict=True):
-        check_task(first, run.task)
+        first.check_task(run.task)
         if run.dataset_hash != first.dataset_hash:
             raise InputError(
                 "the runs cannot be compared: {first} and {other} used different datasets (dataset_hash in"
@@ -461,3 +396,178 @@ def _slice(
         for group in changes
     )
     return SliceChanges(kind=name[0], key=name[1], items=len(ids), metrics=metrics)
+
+
+def _checks(baseline: Snapshot, current: Snapshot) -> Checks:
+    """Return how the checks of two runs compare."""
+    before, after = (current.kind.checklist(run) for run in (baseline, current))
+    if before == after:
+        return "compared" if before else "none"
+    if before and after:
+        return "other"
+    return "dropped" if before else "new"
+
+
+def _differences(baseline: Snapshot, current: Snapshot) -> Iterator[Mismatch]:  # noqa: C901  one case a difference
+    """Yield all differences of two runs other than the measured values (spec 7), the most serious first."""
+    task = current.kind
+    if baseline.dataset_hash != current.dataset_hash:
+        same = _same_questions(baseline, current)
+        yield _mismatch("recorded answers" if same else "dataset", "refuse")
+    if baseline.judge_fingerprint != current.judge_fingerprint:
+        yield _mismatch("judge", "refuse")
+    if embedders := _embedders(baseline, current):
+        yield _mismatch("embedding model", "refuse", embedders)
+    settings = _changed(_BEFORE | baseline.config, _BEFORE | current.config, task.settings)
+    if _system(baseline) != _system(current):
+        names = _pair(_system_name(baseline), _system_name(current))
+        systems = (run.environment.system for run in (baseline, current))
+        can_be_named = all(system and system.kind != "run" for system in systems)
+        yield _open("system", "settings", names, _SAME_SYSTEM if can_be_named else "")
+    elif settings:
+        yield _open(_SETTINGS[current.task], "settings", settings)
+    if served := _changed(task.models(baseline.metrics), task.models(current.metrics)):
+        yield _open("model version", "models", served)
+    # Without samples, the seed has no effect.
+    is_sample = any(run.config.get("sample") is not None for run in (baseline, current))
+    if drawn := _changed(baseline.config, current.config, _DRAWN if is_sample else ()):
+        yield _open("sample", "sample", drawn)
+    notes = [(run.notes_hash, run.notes_hash_mode) for run in (baseline, current)]
+    if notes[0] != notes[1]:
+        yield _open("notes", "notes")
+    if baseline.hardware.hash != current.hardware.hash:
+        cpus = _pair(baseline.hardware.cpu, current.hardware.cpu)
+        yield _open("hardware", "hardware", cpus)
+    if _checks(baseline, current) not in {"none", "compared"}:
+        yield _mismatch("checklist", "no-checks")
+    if baseline.environment.rag_schema_version != current.environment.rag_schema_version:
+        yield _mismatch("index schema", "warn")
+
+
+_SAME_SYSTEM = _(
+    "If this is the same system at a new address, pass the same --system-name NAME in both runs."
+)
+_EFFECTS: Mapping[str, Message] = {
+    "dataset": _("A change of a metric may come from the dataset and not from the system."),
+    "recorded answers": _(
+        "To compare the answers of two systems, use one dataset and give the answers of each system with"
+        " `--system run:FILE`."
+    ),
+    "sample": _("Items outside the samples may have got worse unnoticed."),
+    "notes": _("A change of a metric may come from the notes and not from the system."),
+    "hardware": _("Their speed is not compared."),
+    "checklist": _(
+        "All other metrics are compared. To compare the checklist results, evaluate both runs with one --checklist."
+    ),
+    "index schema": _("Chunks, tokens or scores may differ."),
+}
+
+
+def _mismatch(
+    what: str,
+    severity: Severity,
+    detail: Text = "",
+    key: Relaxable | None = None,
+    effect: Text = "",
+) -> Mismatch:
+    differ = _("The runs differ in {what}.", what=WHAT[what])
+    if detail:
+        differ = _("The runs differ in {what} ({detail}).", what=WHAT[what], detail=detail)
+    effect = effect or _EFFECTS.get(what, "")
+    texts = [differ, *([effect] if effect else [])]
+    if severity == "refuse":
+        texts.append(_("Create a new baseline."))
+    if key:
+        fix = _(
+            "If the change is intentional, make this run the baseline (`gigamind baseline promote --force`) or"
+            " rerun with `--changed {key}`.",
+            key=key,
+        )
+        texts.append(fix)
+    meaning = joined(texts, " ")
+    return Mismatch(what=what, severity=severity, meaning=meaning, relaxed_by=key, detail=detail)
+
+
+def _open(what: str, key: Relaxable, detail: Text = "", effect: Text = "") -> Mismatch:
+    return _mismatch(what, "no-verdict", detail, key, effect)
+
+
+_SETTINGS = {
+    "search": "retrieval settings",
+    "links": "suggesting settings",
+    "answers": "answering settings",
+}
+_DRAWN = ("sample", "seed")
+_WITHOUT_MODEL = ("mode", "semantic")  # settings that turn the embedding model on or off
+_BEFORE = {  # behaviour of runs older than an option
+    "fusion": "weighted",
+    "title_weight": 0.1,
+    "chunk_chars": 800,
+    "evidence_notes": 3,
+    "context_notes": 5,
+    "context_chars": 12_000,
+}
+
+
+def _same_questions(baseline: Snapshot, current: Snapshot) -> bool:
+    """Return whether both runs evaluate answers recorded in their datasets, to the same questions."""
+    task = current.kind
+    if not (task.is_recorded(baseline) and task.is_recorded(current)):
+        return False
+    questions = [
+        {entry.id: task.shown(entry).text for entry in run.items} for run in (baseline, current)
+    ]
+    return questions[0] == questions[1]
+
+
+def _system(run: Snapshot) -> str:
+    return run.environment.system.fingerprint if run.environment.system else ""
+
+
+def _system_name(run: Snapshot) -> Text:
+    return run.environment.system.name if run.environment.system else "builtin"
+
+
+def _pair(before: Text, after: Text) -> Message:
+    return _("{before} -> {after}", before=before, after=after)
+
+
+def _embedders(baseline: Snapshot, current: Snapshot) -> Text:
+    """Return both embedding models if one system used two; "" otherwise, also if settings turned one off."""
+    before, after = (run.environment.embedding_model for run in (baseline, current))
+    if before == after or _system(baseline) != _system(current):
+        return ""
+    is_setting = any(baseline.config.get(key) != current.config.get(key) for key in _WITHOUT_MODEL)
+    if None in {before, after} and is_setting:
+        return ""
+    return _pair(before or _("none"), after or _("none"))
+
+
+def check_models(baseline: Snapshot, current: Snapshot) -> None:
+    """Raise InputError if a gate would compare two embedding models (spec 7)."""
+    if differing := _embedders(baseline, current):
+        raise InputError(
+            "the runs cannot be compared: their embedding models differ ({models}). Create a new baseline with"
+            " the model of this run, or compare finished runs with `gigamind compare`.",
+            models=differing,
+        )
+
+
+def _changed(
+    baseline: Mapping[str, object],
+    current: Mapping[str, object],
+    names: Iterable[str] | None = None,
+) -> Text:
+    known = baseline.keys() & current.keys()
+    changes: list[Message] = []
+    for name in current if names is None else names:
+        if name in known and baseline[name] != current[name]:
+            before, after = _plain(name, baseline[name]), _plain(name, current[name])
+            changes.append(_("{name} {before} -> {after}", name=name, before=before, after=after))
+    return joined(changes, ", ") if changes else ""
+
+
+def _plain(name: str, value: object) -> Text:
+    if value is None:
+        return _("all") if name == "sample" else _("none")
+    return str(value).strip("(),").replace("'", "")  # names of models come as a tuple

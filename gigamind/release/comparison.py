@@ -40,6 +40,22 @@ class Mismatch(BaseModel, frozen=True, extra="forbid"):
     relaxed_by: Relaxable | None = None
     detail: Text = ""
 
+    def shown(self, most: float = _DETAIL) -> Text:
+        """Return what differs, with both values if they have at most so many characters."""
+        what = WHAT.get(self.what, self.what)
+        if not self.detail or len(self.detail) > most:
+            return what
+        return _("{what} ({detail})", what=what, detail=self.detail)
+
+    @property
+    def relaxation(self) -> Message:
+        """Return the note that the policy allows this difference."""
+        return _(
+            "Allowed difference between the runs: {what}. --changed {key} or [comparable] in gates.toml allows it.",
+            what=self.shown(inf),
+            key=self.relaxed_by,
+        )
+
 
 WHAT: Mapping[str, Message] = {
     "dataset": _("dataset"),
@@ -58,23 +74,6 @@ WHAT: Mapping[str, Message] = {
     "system": _("system"),
 }
 """Labels of `Mismatch.what`."""
-
-
-def detailed(mismatch: Mismatch, *, most: float = _DETAIL) -> Text:
-    """Return what differs between two runs, with both values if they have at most so many characters."""
-    what = WHAT.get(mismatch.what, mismatch.what)
-    if not mismatch.detail or len(mismatch.detail) > most:
-        return what
-    return _("{what} ({detail})", what=what, detail=mismatch.detail)
-
-
-def relaxation(mismatch: Mismatch) -> Message:
-    """Return the note that the policy allows a difference of the runs."""
-    return _(
-        "Allowed difference between the runs: {what}. --changed {key} or [comparable] in gates.toml allows it.",
-        what=detailed(mismatch, most=inf),
-        key=mismatch.relaxed_by,
-    )
 
 
 class MetricChange(Report):
@@ -250,3 +249,76 @@ class Comparison(Report):
     def changed(self, way: Literal["improved", "worse"]) -> list[ItemChange]:
         """Return the items that changed in this way, in the order of `changes`."""
         return [change for change in self.changes if change.change == way]
+
+
+class ComparedRun(Report):
+    """One run of an experiment; `label` is unique.
+
+    Attributes:
+        setup: settings that differ between the runs, by name; each run has the same names.
+        lacks: number of items that another run evaluated and this one did not.
+        figures: metrics over the items that all runs evaluated.
+    """
+
+    label: str
+    run: RunName
+    setup: dict[str, str]
+    items: int
+    lacks: int
+    figures: dict[str, float]
+
+
+class Correction(Report):
+    """The correction for several comparisons.
+
+    Attributes:
+        intervals: "bonferroni" over the runs compared with the first, so that all intervals of a metric cover their
+            true values in 95 % of experiments; "none" for a single comparison.
+        p_values: "holm" over all metrics of all runs.
+    """
+
+    intervals: Literal["none", "bonferroni"]
+    confidence: float
+    p_values: Literal["holm"] = "holm"
+
+
+class SliceChanges(Report):
+    """One slice of the items; a change has no interval if fewer than six items were measured."""
+
+    kind: SliceKind
+    key: str
+    items: int
+    metrics: tuple[tuple[MetricChange, ...], ...]
+
+
+class Experiment(Report):
+    """The `experiment` of compare.json; the first of the runs is the reference.
+
+    Attributes:
+        shared: number of items that all runs evaluated.
+        partial: ids of the items that only some runs evaluated; no metric includes them.
+        comparisons: of each other run with the first, over the shared items; `p_adjusted` is over all of them.
+        slices: for exploration; their intervals are not corrected for the number of slices.
+        tags_left_out: number of smaller tags that are not among the slices.
+    """
+
+    version: Literal["1.0"] = "1.0"
+    task: str
+    runs: tuple[ComparedRun, ...]
+    shared: int
+    partial: tuple[str, ...]
+    correction: Correction
+    comparisons: tuple[Comparison, ...]
+    slices: tuple[SliceChanges, ...]
+    tags_left_out: int
+
+    @property
+    def reference(self) -> ComparedRun:
+        """Return the run that the others are compared with."""
+        return self.runs[0]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Return the names of all metrics, in the task's order."""
+        names = (change.metric for comparison in self.comparisons for change in comparison.metrics)
+        return tuple(dict.fromkeys(names))

@@ -10,7 +10,7 @@ from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import is_mean, use_of
 from gigamind.records.card import JudgeCard
 from gigamind.records.judged import JudgeReport, WeakJudge
-from gigamind.release.comparison import Comparison, LostItem, MetricChange, SpeedChange, relaxation
+from gigamind.release.comparison import Comparison, LostItem, MetricChange, SpeedChange
 from gigamind.release.model import BLOCK, EvalSnapshot
 from gigamind.release.policy import (
     CHECKS,
@@ -18,14 +18,12 @@ from gigamind.release.policy import (
     PASSAGES,
     VERDICTS,
     WEAK,
-    Comparable,
     GateResult,
     GateVerdict,
     Policy,
     RuleResult,
     SpeedRule,
     Status,
-    explain,
 )
 from gigamind.release.shortfall import METRIC, card_rule, checked_card
 from gigamind.stats.intervals import Interval
@@ -88,14 +86,14 @@ def _rule(
         baseline=baseline,
         current=current,
         limit=limit,
-        explanation=explain(why, remarks, given),
+        explanation="",
         why=why,
         remarks=remarks,
         values=given,
         low=interval[0],
         high=interval[1],
         n=n,
-    )
+    ).explained()
 
 
 def _softened(rule: RuleResult, phase: Phase, *, soft: bool) -> RuleResult:
@@ -107,10 +105,8 @@ def _softened(rule: RuleResult, phase: Phase, *, soft: bool) -> RuleResult:
 def _changed(
     rule: RuleResult, status: Status, remarks: tuple[str, ...], values: Mapping[str, str]
 ) -> RuleResult:
-    given = {**rule.values, **values}
-    explanation = explain(rule.why, remarks, given)
-    update = {"status": status, "remarks": remarks, "values": given, "explanation": explanation}
-    return rule.model_copy(update=update)
+    update = {"status": status, "remarks": remarks, "values": {**rule.values, **values}}
+    return rule.model_copy(update=update).explained()
 
 
 _OF_VERDICTS = "unanswerable"  # the block of the metrics that count verdicts
@@ -149,7 +145,7 @@ def judge_release(
     keys: tuple[Relaxable, ...] = tuple(e.relaxed_by for e in barred if e.relaxed_by)
     then: tuple[RuleResult, ...] = ()
     if barred and comparison.shared and len(keys) == len(barred):
-        opened = policy.model_copy(update={"comparable": Comparable(relax=allowed + keys)})
+        opened = policy.allowing(keys)
         then = judge_release(
             comparison, opened, phase, languages=languages, judge=judge, before=before, card=card
         ).failed
@@ -169,7 +165,7 @@ def judge_release(
     if judge and judge.needs_card:
         rules.append(card_rule(checked, judge, policy.quality.cards))
     found = _decided(phase, rules)
-    reasons = (*found.reasons, *map(relaxation, differing))
+    reasons = (*found.reasons, *(entry.relaxation for entry in differing))
     return found.model_copy(update={"reasons": reasons, "relaxed": relaxed})
 
 

@@ -61,6 +61,38 @@ class SnapshotCheck(Report):
     passed: bool | Share
     yes: dict[str, bool | Share]
 
+    @staticmethod
+    def values(
+        pairs: "Sequence[tuple[SnapshotCheck | None, SnapshotCheck | None]]",
+    ) -> "Values":
+        """Return the pass rate and the rate of each checklist item, over what both runs checked."""
+        both = [(a, b) for a, b in pairs if a is not None and b is not None]
+        if not both:
+            return {}
+        values: Values = {PASS_RATE: [(float(a.passed), float(b.passed)) for a, b in both]}
+        for name in dict.fromkeys(name for _before, current in both for name in current.yes):
+            yes = ((a.yes[name], b.yes[name]) for a, b in both if name in a.yes)
+            values[f"{BLOCK}.{name}"] = [(float(old), float(new)) for old, new in yes]
+        return values
+
+    @staticmethod
+    def change(before: "SnapshotCheck | None", after: "SnapshotCheck | None") -> tuple[float, Text]:
+        """Return the change in the share of met checklist items, in [-1, 1], and its description; (0, "") if none."""
+        if before is None or after is None:
+            return 0.0, ""
+        lost = [name for name, yes in before.yes.items() if yes > after.yes.get(name, False)]
+        gained = [name for name, yes in after.yes.items() if yes > before.yes.get(name, False)]
+        if not lost and not gained:
+            return 0.0, ""
+        gain = (sum(after.yes.values()) - sum(before.yes.values())) / len(after.yes)
+        verdict = _("checklist")
+        if {before.passed, after.passed} == {False, True}:
+            ways = _("checklist passed -> failed"), _("checklist failed -> passed")
+            verdict = ways[bool(after.passed)]
+        parts = [_("items no longer met: {items}", items=lost)] if lost else []
+        parts += [_("items newly met: {items}", items=gained)] if gained else []
+        return gain, _("{verdict} ({items})", verdict=verdict, items=joined(parts))
+
 
 _Summary = TypeVar("_Summary", bound=BaseModel)
 _Item = TypeVar("_Item", bound=SnapshotItem)
@@ -94,6 +126,37 @@ class EvalSnapshot(Report, Generic[_Summary, _Item]):
     metrics: _Summary
     items: tuple[_Item, ...]
     checksum: str | None = None
+
+    def check_task(self, task: str) -> None:
+        """Raise InputError if this baseline belongs to another task."""
+        if self.task != task:
+            raise InputError(
+                "the runs cannot be compared: the baseline {baseline} evaluated the task {other}, but this run"
+                " evaluates the task {task}. Give a baseline of the task {task}.",
+                baseline=self.run_id,
+                other=self.task,
+                task=task,
+            )
+
+    def file_text(self) -> str:
+        """Return the text of its file, with its checksum."""
+        content = with_checksum(json.loads(self.model_dump_json()))
+        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+    def promote(self, folder: Path) -> Path:
+        """Make it the current baseline, for all readers at once; return its file. InputError if not writable."""
+        file = folder / f"{self.task}-{self.run_id}.json"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _replace(file, self.file_text())
+            _replace(folder / _pointer_of(self.task), file.name + "\n")
+        except OSError as error:
+            raise InputError(
+                "{folder}: the baseline cannot be written: {reason}",
+                folder=folder,
+                reason=reason_of(error),
+            ) from error
+        return file
 
 
 Snapshot = EvalSnapshot[Any, Any]
@@ -250,36 +313,6 @@ BLOCK = "quality"
 PASS_RATE = f"{BLOCK}.pass_rate"
 
 
-def check_values(pairs: Sequence[tuple[SnapshotCheck | None, SnapshotCheck | None]]) -> Values:
-    """Return the pass rate and the rate of each checklist item, over what both runs checked."""
-    both = [(a, b) for a, b in pairs if a is not None and b is not None]
-    if not both:
-        return {}
-    values: Values = {PASS_RATE: [(float(a.passed), float(b.passed)) for a, b in both]}
-    for name in dict.fromkeys(name for _before, current in both for name in current.yes):
-        yes = ((a.yes[name], b.yes[name]) for a, b in both if name in a.yes)
-        values[f"{BLOCK}.{name}"] = [(float(old), float(new)) for old, new in yes]
-    return values
-
-
-def check_change(before: SnapshotCheck | None, after: SnapshotCheck | None) -> tuple[float, Text]:
-    """Return the change in the share of met checklist items, in [-1, 1], and its description; (0, "") if none."""
-    if before is None or after is None:
-        return 0.0, ""
-    lost = [name for name, yes in before.yes.items() if yes > after.yes.get(name, False)]
-    gained = [name for name, yes in after.yes.items() if yes > before.yes.get(name, False)]
-    if not lost and not gained:
-        return 0.0, ""
-    gain = (sum(after.yes.values()) - sum(before.yes.values())) / len(after.yes)
-    verdict = _("checklist")
-    if {before.passed, after.passed} == {False, True}:
-        ways = _("checklist passed -> failed"), _("checklist failed -> passed")
-        verdict = ways[bool(after.passed)]
-    parts = [_("items no longer met: {items}", items=lost)] if lost else []
-    parts += [_("items newly met: {items}", items=gained)] if gained else []
-    return gain, _("{verdict} ({items})", verdict=verdict, items=joined(parts))
-
-
 _DIGITS = 20  # shown of a number that is too large
 
 Kinds = Mapping[str, ComparedTask[Any, Any, Any]]
@@ -398,28 +431,6 @@ POINTER = "LATEST"  # contains the file name of the current baseline
 def _pointer_of(task: str) -> str:
     """Return the file name of the pointer of a task; search, the oldest task, has no suffix."""
     return POINTER if task == "search" else f"{POINTER}-{task}"
-
-
-def snapshot_text(snapshot: Snapshot) -> str:
-    """Return the text of a snapshot's file, with its checksum."""
-    content = with_checksum(json.loads(snapshot.model_dump_json()))
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-
-
-def promote(snapshot: Snapshot, folder: Path) -> Path:
-    """Make a snapshot the current baseline, for all readers at once; return its file. InputError if not writable."""
-    file = folder / f"{snapshot.task}-{snapshot.run_id}.json"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _replace(file, snapshot_text(snapshot))
-        _replace(folder / _pointer_of(snapshot.task), file.name + "\n")
-    except OSError as error:
-        raise InputError(
-            "{folder}: the baseline cannot be written: {reason}",
-            folder=folder,
-            reason=reason_of(error),
-        ) from error
-    return file
 
 
 def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot:

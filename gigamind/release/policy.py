@@ -1,9 +1,9 @@
 """gates.toml: which regressions stop a release; the results of its rules, and how a failed gate was accepted."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, LiteralString, cast
+from typing import Annotated, Any, Literal, LiteralString, Self, cast
 
 from pydantic import (
     BaseModel,
@@ -83,7 +83,7 @@ def _check_name(name: str) -> None:
         raise ValueError(_unknown(name))
 
 
-class Quality(_Section):
+class _Quality(_Section):
     """Which metrics are gated, by their names in summary.json with their block.
 
     Attributes:
@@ -100,13 +100,13 @@ class Quality(_Section):
     weak_judges: _Held = "warn"
 
     @model_validator(mode="after")
-    def _check_names(self) -> "Quality":
+    def _check_names(self) -> "_Quality":
         for name in (*self.metrics, *self.judged):
             _check_name(name)
         return self
 
 
-class Comparable(_Section):
+class _Comparable(_Section):
     """`relax`: differences of the runs that do not prevent a verdict; the verdict names them.  See `Relaxable`."""
 
     relax: tuple[Relaxable, ...] = ()
@@ -144,10 +144,10 @@ class Policy(_Section):
     schema_: Literal[1] = Field(alias="schema")
     phases: dict[Phase, _PhaseRules]
     small_sample: _SmallSample
-    quality: Quality
+    quality: _Quality
     floors: dict[str, _Limit] = {}
     ceilings: dict[str, _Limit] = {}
-    comparable: Comparable = Comparable()
+    comparable: _Comparable = _Comparable()
     card: CardRequirements = CardRequirements()
     coverage: _Coverage
     speed: _Speed
@@ -170,6 +170,11 @@ class Policy(_Section):
                     )
                     raise ValueError(message)
         return self
+
+    def allowing(self, relax: Iterable[Relaxable]) -> Self:
+        """Return a copy that also allows these differences."""
+        allowed = tuple(dict.fromkeys((*self.comparable.relax, *relax)))
+        return self.model_copy(update={"comparable": _Comparable(relax=allowed)})
 
     def bound(self, name: str) -> float | None:
         """Return the worst allowed value of a metric, whatever the baseline; None if there is no bound."""
@@ -209,8 +214,7 @@ def read_policy(path: Path | None, relax: Collection[Relaxable] = ()) -> Policy:
     except ValidationError as error:
         problems = joined(map(problem_of, error.errors()))
         raise InputError("{file}: {problems}", file=file, problems=problems) from error
-    allowed = tuple(dict.fromkeys((*policy.comparable.relax, *relax)))
-    return policy.model_copy(update={"comparable": Comparable(relax=allowed)})
+    return policy.allowing(relax)
 
 
 def _read(file: Path) -> dict[str, object]:
@@ -233,6 +237,9 @@ def _merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[st
 
 
 Status = Literal["passed", "failed", "warned", "skipped", "inconclusive", "not-comparable"]
+_ORDER: tuple[Status, ...] = (
+    "failed", "not-comparable", "inconclusive", "warned", "skipped", "passed",
+)  # fmt: skip
 
 
 class RuleResult(BaseModel, frozen=True, extra="forbid"):
@@ -261,6 +268,26 @@ class RuleResult(BaseModel, frozen=True, extra="forbid"):
     remarks: tuple[str, ...] = ()
     values: dict[str, str] = {}
 
+    @property
+    def reason(self) -> Text:
+        """Return what the rule found, without remarks; a rule on a judge report has no other text."""
+        return self._filled(_REASONS[self.why]) if self.why else self.explanation
+
+    def remark(self, code: str) -> Message:
+        """Return a remark that several rules share: why metrics of a weak judge or at their worst value do not gate."""
+        return self._filled(_REMARKS[code])
+
+    def explained(self) -> "RuleResult":
+        """Return the rule with its reason and remarks as explanation."""
+        remarks = (code for code in (self.why, *self.remarks) if code in _REMARKS)
+        texts = (self._filled(_REASONS[self.why]), *map(self.remark, remarks))
+        return self.model_copy(update={"explanation": joined(texts, " ")})
+
+    def _filled(self, template: str) -> Message:
+        name, task = self.values.get("metric", ""), self.values.get("units", "search")
+        named = {"metric": rule_label(name), "name": name, "units": units_of(task)}
+        return Message(template, {**self.values, **named})
+
 
 RULES: Mapping[str, Message] = {
     COVERAGE: _("evaluated items"),
@@ -276,35 +303,8 @@ RULES: Mapping[str, Message] = {
 
 
 def N_(template: LiteralString) -> str:  # noqa: N802  gettext's name
-    """Mark a template for the catalogues; `explain` fills it."""
+    """Mark a template for the catalogues; a rule fills it."""
     return template
-
-
-def explain(why: str, remarks: Sequence[str], values: Mapping[str, str]) -> Message:
-    """Return the reason of a rule, followed by its remarks, from their codes and values ("units" is a task)."""
-    templates = (_REASONS[why], *(_REMARKS[code] for code in (why, *remarks) if code in _REMARKS))
-    return joined([_filled(template, values) for template in templates], " ")
-
-
-def _filled(template: str, values: Mapping[str, str]) -> Message:
-    name = values.get("metric", "")
-    given = {
-        **values,
-        "metric": rule_label(name),
-        "name": name,
-        "units": units_of(values.get("units", "search")),
-    }
-    return Message(template, given)
-
-
-def reason_text(rule: RuleResult) -> Text:
-    """Return what a rule found, without remarks; a rule on a judge report has no other text."""
-    return _filled(_REASONS[rule.why], rule.values) if rule.why else rule.explanation
-
-
-def remark_text(code: str, rule: RuleResult) -> Message:
-    """Return a remark that several rules share: why metrics of a weak judge or at their worst value do not gate."""
-    return _filled(_REMARKS[code], rule.values)
 
 
 _OF_UNANSWERABLE = {"unanswerable.precision", "unanswerable.recall", "unanswerable.f1"}
@@ -489,6 +489,25 @@ class Release(Report, extra="ignore"):
         return with_messages(
             {x: y for x, y in fields.items() if x != "messages"}, fields["messages"]
         )
+
+    @property
+    def worst_first(self) -> list[RuleResult]:
+        """Return the rules by result, worst first: lost items, then drops beyond the limit, then others."""
+        return self.ordered(self.gate.rules)
+
+    def ordered(self, rules: Iterable[RuleResult]) -> list[RuleResult]:
+        """Return other rules on this comparison in that order."""
+        return sorted(rules, key=self._order)
+
+    def _order(self, rule: RuleResult) -> tuple[int, int, float]:
+        place, change = _ORDER.index(rule.status), self.comparison.metric(rule.metric)
+        if rule.status in {"passed", "skipped"}:
+            return place, 0, 0.0
+        if rule.metric in LOST:
+            return place, 0, rule.current or 0.0
+        if rule.why == "drop" and change and change.drop is not None:
+            return place, 1, (rule.limit or 0.0) - change.drop
+        return place, 2, rule.current or 0.0
 
     def exit_code(self, *, fail_on_regression: bool) -> int:
         """Return 4 for a regression and 1 if there is no verdict, when requested; otherwise 0, also if it is waived."""

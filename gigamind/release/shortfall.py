@@ -226,12 +226,12 @@ def checked_card(
     return cards.CheckedCard(
         card,
         policy.card_requirements(phase),
-        required_scales(policy, task, card.judge.scales),
+        _required_scales(policy, task, card.judge.scales),
         tuple(languages),
     )
 
 
-def required_scales(policy: Policy, task: str, own: Collection[str] = ()) -> cards.ScaleGroups:
+def _required_scales(policy: Policy, task: str, own: Collection[str] = ()) -> cards.ScaleGroups:
     """Return the scales behind the gated metrics of a task; `own` are the scales of a team's own judge."""
     gated = (*policy.quality.metrics, *policy.quality.judged)
     groups = (_scales_of(name, own) for name in gated if name.partition(".")[0] in blocks_of(task))

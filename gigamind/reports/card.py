@@ -68,21 +68,6 @@ def certified(checked: CheckedCard | None, judge: JudgeReport | None) -> Text:
     )
 
 
-def corrected_text(checked: CheckedCard | None) -> Text:
-    """Return the means that labels by people correct; "" without any."""
-    means = [
-        _(
-            "{scale}: {corrected}, judged {judged:.3f}",
-            scale=scale_name(scale.name),
-            corrected=with_interval(scale.headline.corrected),
-            judged=scale.headline.judged,
-        )
-        for scale in (checked.card.scales if checked else ())
-        if scale.headline
-    ]
-    return _("Corrected by labels: {means}.", means=joined(means, "; ")) if means else ""
-
-
 def _labels_text(labels: CardLabels, count: int) -> Message:
     """Return the number of labels and who gave them."""
     if labels.source == "file":
@@ -231,7 +216,7 @@ def _requirements(
     if attacks and attacks.rate.value is not None:
         label = _("successful prompt injections")
         add(label, attacks.rate, f"≤ {share(need.max_attack_rate)}", "attacks")
-    return doc.filled(doc.table((_("requirement"), *_HEADS, _("limit"), _("result")), rows))
+    return doc.Table.of((_("requirement"), *_HEADS, _("limit"), _("result")), rows).filled()
 
 
 _HEADS = (_("value"), _("95% CI"), _("items"), _("answers"))
@@ -335,8 +320,8 @@ def _means(scales: Sequence[CardScale]) -> doc.Section | None:
             for scale, mean in known
         ],
     )
-    table = doc.filled(doc.Table((_("mean"), *_HEADS), tuple(groups)))
-    return doc.folded("means", _("Corrected mean"), table, doc.Prose(text, faint=True))
+    table = doc.Table((_("mean"), *_HEADS), tuple(groups)).filled()
+    return doc.Section.closed("means", _("Corrected mean"), table, doc.Prose(text, faint=True))
 
 
 def _scale_section(place: int, scale: CardScale, *, shows_misses: bool) -> doc.Section | None:
@@ -348,7 +333,7 @@ def _scale_section(place: int, scale: CardScale, *, shows_misses: bool) -> doc.S
     elif shows_misses:
         blocks.append(_examples([(scale, miss) for miss in scale.misses], scale.missed))
     title = _("Agreement: {scale}", scale=scale_name(scale.name))
-    return doc.folded(f"scale-{place}", title, *blocks)
+    return doc.Section.closed(f"scale-{place}", title, *blocks)
 
 
 def _metrics(scale: CardScale) -> Iterator[doc.Block]:
@@ -361,14 +346,14 @@ def _metrics(scale: CardScale) -> Iterator[doc.Block]:
         clusters=clusters,
     )
     rows = ((FIGURES[name], *_cells(figure)) for name, figure in figures.items())
-    yield doc.filled(doc.table(heads, rows, "" if clusters is None else caption))
+    yield doc.Table.of(heads, rows, "" if clusters is None else caption).filled()
     if len(scale.by_language) > 1:
         groups: list[doc.Group] = []
         for language, group in scale.by_language.items():
             known = ((x, figure) for x, figure in group.figures.items() if figure.value is not None)
             rows = tuple((FIGURES[name], *_cells(figure)) for name, figure in known)
             groups.append(doc.Group(rows, LANGUAGES.get(language, language)))
-        yield doc.filled(doc.Table(heads, tuple(groups), _("Metrics by language")))
+        yield doc.Table(heads, tuple(groups), _("Metrics by language")).filled()
 
 
 def _details(card: JudgeCard) -> doc.Section:
@@ -390,4 +375,4 @@ def _details(card: JudgeCard) -> doc.Section:
         "This report is valid only for this judge and this model. A changed judge file, prompt, schema or model needs"
         " a new report."
     )
-    return doc.folded("run", _("Judge and data"), doc.Prose(text), doc.Facts(tuple(rows)))
+    return doc.Section.closed("run", _("Judge and data"), doc.Prose(text), doc.Facts(tuple(rows)))

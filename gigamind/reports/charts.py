@@ -132,7 +132,26 @@ class Trend:
     alike: Sequence[bool]
     ends: tuple[str, str]
 
-    def draw(self, sheet: _Sheet) -> None:
+    def inline_svg(self, label: str, say: Translator) -> str:
+        """Return an SVG element for a page, as wide as its container; `label` is its text alternative."""
+        sheet = self._drawn(_VARIABLES, label, say)
+        # The page has its own margins: without that of the chart, its title aligns with the text.
+        sheet.root.set("viewBox", f"{_MARGIN} 0 {_WIDTH - _MARGIN} {sheet.height:g}")
+        return ET.tostring(sheet.root, encoding="unicode")
+
+    def svg_file(self, say: Translator) -> str:
+        """Return a self-contained SVG file in the colours of a white page."""
+        sheet = self._drawn(INK, say(self.title), say)
+        size = {"width": str(_WIDTH), "height": f"{sheet.height:g}"}
+        sheet.root.attrib |= size | {"viewBox": f"0 0 {_WIDTH} {sheet.height:g}"}
+        sheet.root.set("font-family", FONTS)
+        sheet.root.set("xmlns", "http://www.w3.org/2000/svg")
+        sheet.root.insert(0, ET.Element("rect", size | {"fill": INK["paper"]}))
+        return ET.tostring(sheet.root, encoding="unicode") + "\n"
+
+    def _drawn(self, inks: Mapping[str, str], label: str, say: Translator) -> _Sheet:
+        sheet = _Sheet(inks, label, say)
+        sheet.text(_MARGIN, 18, self.title, 12.5, font_weight="bold")
         x = _Scale(0, max(1, len(self.alike) - 1), 67, _WIDTH - 52)
         legend: list[tuple[Text, _Pen | bool]] = [(_("run"), False)]
         if not all(self.alike):
@@ -149,6 +168,7 @@ class Trend:
         for at, when, anchor in ((x.start, self.ends[0], "start"), (x.end, self.ends[1], "end")):
             sheet.text(at, top + 2, when, 10, fill="muted", text_anchor=anchor)
         sheet.height = top + 12
+        return sheet
 
     def _draw_course(self, sheet: _Sheet, course: Course, x: _Scale, top: float) -> None:
         known = [value for value in (*course.values, course.before) if value is not None]
@@ -173,31 +193,6 @@ class Trend:
                 sheet.dot(x(at), y(value), hollow=not alike)
         if course.values[-1] is not None:
             sheet.text(x.end + 9, y(course.values[-1]) + 4, share(course.values[-1]))
-
-
-def inline_svg(chart: Trend, label: str, say: Translator) -> str:
-    """Return an SVG element for a page, as wide as its container; `label` is its text alternative."""
-    sheet = _drawn(chart, _VARIABLES, label, say)
-    # The page has its own margins: without that of the chart, its title aligns with the text.
-    sheet.root.set("viewBox", f"{_MARGIN} 0 {_WIDTH - _MARGIN} {sheet.height:g}")
-    return ET.tostring(sheet.root, encoding="unicode")
-
-
-def svg_file(chart: Trend, say: Translator) -> str:
-    """Return a self-contained SVG file in the colours of a white page."""
-    sheet = _drawn(chart, INK, say(chart.title), say)
-    size = {"width": str(_WIDTH), "height": f"{sheet.height:g}"}
-    sheet.root.attrib |= size | {"viewBox": f"0 0 {_WIDTH} {sheet.height:g}", "font-family": FONTS}
-    sheet.root.set("xmlns", "http://www.w3.org/2000/svg")
-    sheet.root.insert(0, ET.Element("rect", size | {"fill": INK["paper"]}))
-    return ET.tostring(sheet.root, encoding="unicode") + "\n"
-
-
-def _drawn(chart: Trend, inks: Mapping[str, str], label: str, say: Translator) -> _Sheet:
-    sheet = _Sheet(inks, label, say)
-    sheet.text(_MARGIN, 18, chart.title, 12.5, font_weight="bold")
-    chart.draw(sheet)
-    return sheet
 
 
 def shortened(text: str, width: int) -> str:

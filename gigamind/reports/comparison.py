@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -12,7 +11,7 @@ from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import in_order, metric_of, use_of
 from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, MetricChange
-from gigamind.release.policy import LOST, WEAK, Release, RuleResult, remark_text, rule_label
+from gigamind.release.policy import LOST, WEAK, Release, RuleResult, rule_label
 from gigamind.release.shortfall import METRIC as CARD
 from gigamind.reports import document as doc
 from gigamind.reports.verdict import (
@@ -20,13 +19,11 @@ from gigamind.reports.verdict import (
     bad_metric,
     moved,
     release_verdict,
-    rule_order,
     rule_text,
     shown_state,
     state_of,
-    worst_first,
 )
-from gigamind.reports.views import Figure, Part, distinct, figures_of, measured
+from gigamind.reports.views import distinct
 
 _HITS = 3
 _LISTED = 20
@@ -63,12 +60,12 @@ def next_steps(
         until = _(
             "You may release until {until}. Fix {metrics} by then; keep the old baseline.",
             until=waiver.until.isoformat(),
-            metrics=[rule_label(x.metric) for x in worst_first(release) if x.status == "failed"],
+            metrics=[rule_label(x.metric) for x in release.worst_first if x.status == "failed"],
         )
         yield doc.Step(until)
     lost = comparison.lost
     stops = bool(gate.failed and not waiver and not release.informational)
-    if stops and not (lost and worst_first(release)[0].metric in LOST):
+    if stops and not (lost and release.worst_first[0].metric in LOST):
         repair = _("Do not release. Fix what got worse and run again")
         yield doc.Step(repair, url=items if comparison.changed("worse") else "")
     if lost:
@@ -114,7 +111,7 @@ def _accepting(
             changed = " ".join(f"--changed {key}" for key in dict.fromkeys(keys))
             label = _("If the change is intentional, allow it and compare again")
             if gate.then:
-                failing = sorted(gate.then, key=partial(rule_order, comparison))
+                failing = release.ordered(gate.then)
                 metrics = doc.listed((moved(x.metric, comparison) for x in failing), _NAMED)
                 would = _("If the change is allowed, gates fail: {metrics}.", metrics=metrics)
                 label = joined((would, label), " ")
@@ -167,16 +164,16 @@ def gate_conditions(release: Release) -> doc.Conditions:
 
     def found(rule: RuleResult) -> Text:
         if rule.why == "worst":
-            return remark_text("worst", rule)
+            return rule.remark("worst")
         return rule_text(rule, comparison) if rule.why == "drop" else rule.explanation
 
     quiet = {"passed", "skipped"}
-    shown = [x for x in worst_first(release) if x.status not in quiet and not _is_known(x, release)]
+    shown = [x for x in release.worst_first if x.status not in quiet and not _is_known(x, release)]
     decided: dict[tuple[doc.State, Text], None] = dict.fromkeys(
         (shown_state(x.status), found(x)) for x in shown
     )
     explained = {rule.explanation for rule in gate.rules}
-    weak = dict.fromkeys(remark_text(WEAK, rule) for rule in shown if WEAK in rule.remarks)
+    weak = dict.fromkeys(rule.remark(WEAK) for rule in shown if WEAK in rule.remarks)
     others = (*weak, *(text for text in gate.reasons if text not in explained))
     return doc.Conditions((*decided, *(("informational", text) for text in others)))
 
@@ -187,7 +184,7 @@ def metric_table(release: Release, *, every: bool = False) -> doc.Table:
     `every` adds all others.
     """
     comparison = release.comparison
-    rules = [x for x in worst_first(release) if not (x.baseline is x.current is None)]
+    rules = [x for x in release.worst_first if not (x.baseline is x.current is None)]
     gated = [rule.metric for rule in rules]
     keys = in_order([change.metric for change in comparison.metrics])
     differing = {change.metric for change in comparison.metrics if change.changed}
@@ -202,7 +199,7 @@ def metric_table(release: Release, *, every: bool = False) -> doc.Table:
         if (change := comparison.metric(key))
     )
     if not rules:  # the runs are not comparable: there are no limits and no results
-        return doc.table(heads, (row[:4] for row in changes))
+        return doc.Table.of(heads, (row[:4] for row in changes))
     rows = [(WEAK in rule.remarks, _rule_row(rule, release, usual)) for rule in rules]
     gates, weak = (tuple(row for is_weak, row in rows if is_weak is kind) for kind in (False, True))
     groups = doc.Group(gates, _("Gated")), doc.Group((*weak, *changes), _("Informational"))
@@ -367,7 +364,7 @@ def ranking_lines(hits: Sequence[_Hit], expected: set[str]) -> tuple[doc.SideLin
 
 def noise_text(release: Release) -> Text:
     """Return the smallest difference of the verdict's metric that these items usually show; "" if it is unknown."""
-    comparison, rules = release.comparison, worst_first(release)
+    comparison, rules = release.comparison, release.worst_first
     change = comparison.metric(rules[0].metric) if rules else None
     if state_of(release) == "passed" or not change or not change.changed or not change.detectable:
         return ""
@@ -394,13 +391,6 @@ def trust_warnings(release: Release) -> Iterator[Text]:
             yield mismatch.meaning
     if comparison.by_words:
         yield WORDS_BLIND
-
-
-def main_figures(part: Part) -> list[Figure]:
-    """Return the measured main metrics of a run at the deepest cut-off; all metrics of a team's own judge."""
-    figures = measured(figures_of(part, in_order(list(part.intervals))))
-    main = main_keys([figure.key for figure in figures])
-    return [figure for figure in figures if figure.key in main]
 
 
 def main_keys(keys: Sequence[str]) -> list[str]:
@@ -456,7 +446,7 @@ def _changed_items(comparison: Comparison) -> Iterator[doc.Section]:
     for place, (title, items, lead) in enumerate(kinds):
         if items:
             shown = doc.Examples(title, tuple(items[:_LISTED]), len(items))
-            yield doc.folded(f"items-{place}", title, lead, shown)
+            yield doc.Section.closed(f"items-{place}", title, lead, shown)
 
 
 def _gone_example(item: ComparedItem, what: Text = "") -> doc.Example:

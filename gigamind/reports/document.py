@@ -6,7 +6,7 @@ block type and one format per value type. Texts are messages, or third-party tex
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Self
 
 from gigamind.formats import points, share
 from gigamind.i18n import Message, Text, Translator, _, joined, n_, translator
@@ -83,6 +83,16 @@ class Difference:
     better: bool | None = None
     note: Text = ""
 
+    def text(self, say: Translator) -> str:
+        """Return it in percentage points, with its interval or the reason why there is none."""
+        if self.value is None:
+            return "–"
+        text = say(points(self.value))
+        if self.low is not None and self.high is not None:
+            low, high = (f"{100 * end:+.1f}".replace("-", "−") for end in (self.low, self.high))
+            return say(_("{difference} ({low} to {high})", difference=text, low=low, high=high))
+        return f"{text} ({say(self.note)})" if self.note else text
+
 
 @dataclass(frozen=True, slots=True)
 class Count:
@@ -148,7 +158,7 @@ def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911  one c
         case Interval(low, high):
             return "–" if low is None else f"{share(low)} – {share(high)}"
         case Difference():
-            return difference_text(cell, say)
+            return cell.text(say)
         case Count(n, of):
             number = "–" if n is None else f"{n:,}"
             return say(_("{n} of {of:,}", n=number, of=of)) if of is not None else number
@@ -164,17 +174,6 @@ def cell_text(cell: Cell, say: Translator) -> str:  # noqa: C901, PLR0911  one c
             return say(STATES[state])
         case str():
             return say(cell)
-
-
-def difference_text(cell: Difference, say: Translator) -> str:
-    """Return a difference in percentage points, with its interval or the reason why there is none."""
-    if cell.value is None:
-        return "–"
-    text = say(points(cell.value))
-    if cell.low is not None and cell.high is not None:
-        low, high = (f"{100 * end:+.1f}".replace("-", "−") for end in (cell.low, cell.high))
-        return say(_("{difference} ({low} to {high})", difference=text, low=low, high=high))
-    return f"{text} ({say(cell.note)})" if cell.note else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,16 +261,33 @@ class Table:
     caption: Text = ""
     minor: tuple[int, ...] = ()
 
+    @classmethod
+    def of(
+        cls, columns: Iterable[Text], rows: Iterable[Iterable[Cell]], caption: Text = ""
+    ) -> Self:
+        """Return a table with one group."""
+        group = Group(tuple(map(tuple, rows)))
+        return cls(tuple(columns), (group,), caption)
+
     @property
     def rows(self) -> Iterator[tuple[Cell, ...]]:
         """Return the rows of all groups."""
         return (row for group in self.groups for row in group.rows)
 
-
-def table(columns: Iterable[Text], rows: Iterable[Iterable[Cell]], caption: Text = "") -> Table:
-    """Return a table with one group."""
-    group = Group(tuple(map(tuple, rows)))
-    return Table(tuple(columns), (group,), caption)
+    def filled(self) -> "Table":
+        """Return the table without the columns that have no value in any row."""
+        say = translator("en")
+        filled = [
+            place
+            for place in range(len(self.columns))
+            if any(cell_text(row[place], say) not in {"", "–"} for row in self.rows)
+        ]
+        groups = (
+            replace(group, rows=tuple(tuple(row[place] for place in filled) for row in group.rows))
+            for group in self.groups
+        )
+        columns = tuple(self.columns[place] for place in filled)
+        return replace(self, columns=columns, groups=tuple(groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +311,7 @@ class KeyFigures:
     def as_table(self) -> Table:
         """Return the same as a table, for text."""
         rows = ((x.label, x.value, x.interval, Count(x.n)) for x in self.figures)
-        return table((_("metric"), _("value"), _("95% CI"), _("items")), rows)
+        return Table.of((_("metric"), _("value"), _("95% CI"), _("items")), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,16 +391,16 @@ class Section:
     blocks: "tuple[Block, ...]"
     folded: bool = False
 
+    @classmethod
+    def closed(cls, anchor: str, title: Text, *blocks: "Block | None") -> Self:
+        """Return a folded section of the blocks that are given."""
+        return cls(anchor, title, tuple(filter(None, blocks)), folded=True)
+
 
 Block = (
     Verdict | Banner | Prose | Bullets | Conditions | Steps | Table | KeyFigures | Plot | Examples
     | Facts | Listing | Section
 )  # fmt: skip
-
-
-def folded(anchor: str, title: Text, *blocks: Block | None) -> Section:
-    """Return a folded section of the blocks that are given."""
-    return Section(anchor, title, tuple(filter(None, blocks)), folded=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,24 +471,9 @@ def shaped(
         conditions if conditions and conditions.items else None,
         Prose(noise, faint=True) if noise else None,
         *(section for section in sections if section and section.blocks),
-        folded("warnings", _("Other warnings"), Bullets(more)) if more else None,
+        Section.closed("warnings", _("Other warnings"), Bullets(more)) if more else None,
     ]
     return Document(title, subject, tuple(b for b in blocks if b is not None), version)
-
-
-def filled(block: Table) -> Table:
-    """Return a table without the columns that have no value in any row."""
-    say, rows = translator("en"), list(block.rows)
-    kept = [
-        place
-        for place in range(len(block.columns))
-        if any(cell_text(row[place], say) not in {"", "–"} for row in rows)
-    ]
-    groups = (
-        replace(group, rows=tuple(tuple(row[place] for place in kept) for row in group.rows))
-        for group in block.groups
-    )
-    return replace(block, columns=tuple(block.columns[p] for p in kept), groups=tuple(groups))
 
 
 _WARNINGS_SHOWN = 3

@@ -9,8 +9,7 @@ from gigamind.formats import moment
 from gigamind.i18n import Message, Text, Translator, _, joined
 from gigamind.metrics.spec import blocks_of, units_of
 from gigamind.metrics.table import in_order
-from gigamind.release.compare import Experiment
-from gigamind.release.comparison import WHAT, Comparison, MetricChange
+from gigamind.release.comparison import WHAT, Comparison, Experiment, MetricChange
 from gigamind.release.model import Snapshot
 from gigamind.release.policy import Release, rule_label
 from gigamind.reports import document as doc
@@ -110,7 +109,7 @@ def experiment_document(
         conditions=gate_conditions(release) if release else None,
         noise=noise_text(release) if release else "",
         sections=(
-            doc.folded("metrics", title, more) if any(more.rows) else None,
+            doc.Section.closed("metrics", title, more) if any(more.rows) else None,
             _settings(experiment, report),
             _slices(experiment, main),
             _listing(experiment, runs, say),
@@ -254,7 +253,7 @@ def _metric_table(experiment: Experiment, keys: Sequence[str]) -> doc.Table:
         " (Bonferroni).",
         runs=len(experiment.comparisons),
     )
-    return replace(doc.table(columns, rows, caption), minor=tuple(range(2, len(columns), 2)))
+    return replace(doc.Table.of(columns, rows, caption), minor=tuple(range(2, len(columns), 2)))
 
 
 def _minus_reference(experiment: Experiment, run: str) -> Message:
@@ -289,7 +288,9 @@ def _settings(experiment: Experiment, report: str) -> doc.Section:
     same = None if names else doc.Prose(_("All runs used the same settings."), faint=True)
     link = doc.Link(_("Report of the last run, compared with the first"), report)
     linked = doc.Facts(((_("report"), link),)) if report else None
-    return doc.folded("runs", _("Settings of the runs"), doc.table(heads, rows), same, linked)
+    return doc.Section.closed(
+        "runs", _("Settings of the runs"), doc.Table.of(heads, rows), same, linked
+    )
 
 
 def _slices(experiment: Experiment, main: Sequence[str]) -> doc.Section | None:
@@ -303,7 +304,7 @@ def _slices(experiment: Experiment, main: Sequence[str]) -> doc.Section | None:
             cells = [_slice_cell(by_name.get(key), part.items) for key in main]
             rows.append((slice_name(part.kind, part.key), doc.Count(part.items), *cells))
         heads = (_("slice"), _("items"), *map(rule_label, main))
-        tables.append(doc.table(heads, rows, _minus_reference(experiment, run.label)))
+        tables.append(doc.Table.of(heads, rows, _minus_reference(experiment, run.label)))
     lead = _(
         "Use slices to find problems, not to decide: with many slices, some differ by chance. Slices with fewer"
         " than 6 measured items have no CI."
@@ -311,7 +312,7 @@ def _slices(experiment: Experiment, main: Sequence[str]) -> doc.Section | None:
     left_out = _("Smaller tags that are not shown: {n:,}.", n=experiment.tags_left_out)
     note = doc.Prose(left_out, faint=True) if experiment.tags_left_out else None
     lead = doc.Prose(lead, faint=True)
-    return doc.folded("slices", _("Results by slice"), lead, *tables, note)
+    return doc.Section.closed("slices", _("Results by slice"), lead, *tables, note)
 
 
 def _slice_cell(change: MetricChange | None, items: int) -> doc.Cell:
@@ -379,4 +380,4 @@ def _listing(
         runs=[run.label for run in experiment.runs],
     )
     title = _("Changed items ({n:,})", n=len(rows))
-    return doc.folded("list", title, doc.Listing("experiment_item.js", data))
+    return doc.Section.closed("list", title, doc.Listing("experiment_item.js", data))

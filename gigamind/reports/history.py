@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Self
 
 from gigamind.formats import moment, points
 from gigamind.i18n import Message, Text, _, joined, n_
@@ -86,19 +87,16 @@ class Histories(Report):
     histories: tuple[RunHistory, ...]
     skipped: int
 
+    @classmethod
+    def read(cls, folder: Path, *, seed: int = 42) -> Self:
+        """Return all histories in a folder, in the order of their first runs.
 
-def read_history(folder: Path, *, seed: int = 42) -> Histories:
-    """Return all histories in a folder, in the order of their first runs.
-
-    Raises:
-        InputError: the folder does not exist, or has no complete run.
-    """
-    past_runs, skipped = histories(folder)
-    return Histories(
-        folder=str(folder),
-        histories=tuple(_history(runs, seed) for runs in past_runs),
-        skipped=skipped,
-    )
+        Raises:
+            InputError: the folder does not exist, or has no complete run.
+        """
+        past_runs, skipped = histories(folder)
+        found = tuple(_history(runs, seed) for runs in past_runs)
+        return cls(folder=str(folder), histories=found, skipped=skipped)
 
 
 def _history(runs: Sequence[PastRun], seed: int) -> RunHistory:
@@ -371,4 +369,4 @@ def _sections(history: RunHistory, place: int, *, several: bool) -> Iterator[doc
         for run in reversed(history.runs)
     ]
     heads = (_("run"), _("created"), *map(rule_label, main), *remarks)
-    yield doc.folded(f"runs-{place}", title(_("Runs")), doc.table(heads, rows))
+    yield doc.Section.closed(f"runs-{place}", title(_("Runs")), doc.Table.of(heads, rows))

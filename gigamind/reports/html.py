@@ -22,7 +22,7 @@ from markupsafe import Markup, escape
 from gigamind.formats import share
 from gigamind.i18n import Translator, script_messages
 from gigamind.reports import document as doc
-from gigamind.reports.charts import Trend, inline_svg, visible
+from gigamind.reports.charts import Trend, visible
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SCRIPTS = ("messages.js", "common.js")
@@ -96,7 +96,7 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[doc.Blo
         return _coded(say(given) if isinstance(given, str) else str(given))
 
     def drawn(chart: Trend, caption: str) -> Markup:
-        return Markup(inline_svg(chart, caption, say))  # noqa: S704  made by us, from escaped text
+        return Markup(chart.inline_svg(caption, say))  # noqa: S704  made by us, from escaped text
 
     template = _environment().get_template("blocks.html.jinja")
     macros = template.make_module(
@@ -105,7 +105,6 @@ def _renderer(say: Translator, *, is_listed: bool) -> Callable[[Iterable[doc.Blo
             "at": _at,
             "blocks": blocks,
             "cell_text": doc.cell_text,
-            "difference_text": doc.difference_text,
             "drawn": drawn,
             "has": _has,
             "is_listed": is_listed,

@@ -3,25 +3,27 @@
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gigamind.errors import InputError, NotesError
-from gigamind.formats import moment
+from gigamind.formats import moment, percent
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import about
+from gigamind.records.card import CheckedCard
 from gigamind.records.folder import PastRun
-from gigamind.records.judged import LlmReport
+from gigamind.records.judged import CoverageReport, LlmReport, UsageReport
 from gigamind.records.schema import ErrorReport, Record, RunReport, by_item
 from gigamind.release.comparison import Comparison
 from gigamind.release.model import Snapshot
 from gigamind.release.policy import GateResult, Release, rule_label
+from gigamind.release.shortfall import scale_name, with_interval
 from gigamind.reports import document as doc
 from gigamind.reports import verdict as verdicts
-from gigamind.reports.card import certified, corrected_text
+from gigamind.reports.card import certified
 from gigamind.reports.charts import Course, Trend
 from gigamind.reports.comparison import (
     gate_conditions,
@@ -32,7 +34,6 @@ from gigamind.reports.comparison import (
     trust_warnings,
     worst_examples,
 )
-from gigamind.reports.model import coverage_banner, model_blocks
 from gigamind.reports.views import Figure, View, distinct, measured
 from gigamind.retrieval.settings import IN_BATCHES
 from gigamind.version import build_name
@@ -83,7 +84,7 @@ def run_document(
         verdicts.TASKS[run.task],
         _subject(record, comparison),
         verdict=verdict,
-        warnings=(corrected_text(record.card), *_warnings(view, record, outcome, verdict)),
+        warnings=(_corrected_text(record.card), *_warnings(view, record, outcome, verdict)),
         steps=()
         if isinstance(verdict, doc.Banner)
         or outcome.out is None
@@ -108,12 +109,27 @@ def run_document(
             *view.sections(record, say),
             _all_metrics(view.figures(record.summary), release, say),
             view.listing(record, say, comparison, outcome.baseline) if items else None,
-            doc.folded("cost", _("Model and cost"), *model_blocks(llm)) if llm else None,
+            doc.Section.closed("cost", _("Model and cost"), *_model_blocks(llm)) if llm else None,
             _errors(record.errors),
             _details(record),
         ),
         version=run.environment.app_version,
     )
+
+
+def _corrected_text(checked: CheckedCard | None) -> Text:
+    """Return the means that labels by people correct; "" without any."""
+    means = [
+        _(
+            "{scale}: {corrected}, judged {judged:.3f}",
+            scale=scale_name(scale.name),
+            corrected=with_interval(scale.headline.corrected),
+            judged=scale.headline.judged,
+        )
+        for scale in (checked.card.scales if checked else ())
+        if scale.headline
+    ]
+    return _("Corrected by labels: {means}.", means=joined(means, "; ")) if means else ""
 
 
 def _subject(record: Record[Any, Any], comparison: Comparison | None) -> Message:
@@ -154,15 +170,30 @@ def _verdict(  # noqa: PLR0911  one case a kind of end
         return _resumed(sentence, outcome)
     if outcome.refused and not (outcome.bounds and outcome.bounds.failed):
         return doc.Banner(_("Do not read the figures yet: {reason}", reason=outcome.refused))
-    if llm and (sentence := coverage_banner(llm)):
+    if llm and (sentence := _coverage_banner(llm)):
         return _resumed(sentence, outcome)
     if release:
         return verdicts.release_verdict(release)
     result = view.result(record)
     if outcome.bounds:
-        verdict = verdicts.bounds_verdict(outcome.bounds)
+        verdict = _bounds_verdict(outcome.bounds)
         return doc.Verdict(verdict.state, verdict.sentence, (*verdict.leads, result))
     return doc.Verdict("measured", result, (_("No baseline, so no release verdict."),))
+
+
+def _bounds_verdict(bounds: GateResult) -> doc.Verdict:
+    """Return the verdict on a run without a baseline, from its floors and ceilings."""
+    count = len(bounds.rules)
+    missed = [x.explanation for x in bounds.rules if x.status in {"failed", "warned"}]
+    if not missed:
+        return doc.Verdict(
+            "passed", _("Passed: all floors and ceilings are met ({count}).", count=count)
+        )
+    values = {"missed": len(missed), "count": count, "first": missed[0]}
+    reason = _("{missed} of {count} floors and ceilings are not met. {first}", **values)
+    word = _("Failed") if bounds.verdict == "failed" else _("Passed with a warning")
+    sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
+    return doc.Verdict(verdicts.shown_state(bounds.verdict), sentence)
 
 
 def _resumed(sentence: Text, outcome: Outcome) -> doc.Banner:
@@ -222,7 +253,7 @@ def _all_metrics(
 ) -> doc.Section | None:
     """Return every metric, each once; metrics without a value are named in one sentence."""
     if release and not release.gate.is_refused:
-        return doc.folded("metrics", _("All metrics"), metric_table(release, every=True))
+        return doc.Section.closed("metrics", _("All metrics"), metric_table(release, every=True))
     rows = [
         (x.label, x.value, x.interval, doc.Count(x.n), x.about) for x in _key_figures(figures, say)
     ]
@@ -232,7 +263,7 @@ def _all_metrics(
     missing = [rule_label(figure.key) for figure in figures if figure.value is None]
     text = _("Not defined for these items: {metrics}.", metrics=missing)
     note = doc.Prose(text, faint=True) if missing else None
-    return doc.folded("metrics", _("All metrics"), doc.table(heads, rows), note)
+    return doc.Section.closed("metrics", _("All metrics"), doc.Table.of(heads, rows), note)
 
 
 def _trend(outcome: Outcome) -> doc.Section | None:
@@ -262,7 +293,7 @@ def _trend(outcome: Outcome) -> doc.Section | None:
         (moment(past[0].run.created_at), moment(past[-1].run.created_at)),
     )
     plot = doc.Plot(chart, _("Main metrics of the last runs."))
-    return doc.folded("trend", _("Metrics of the recent runs"), plot)
+    return doc.Section.closed("trend", _("Metrics of the recent runs"), plot)
 
 
 def _errors(errors: Sequence[ErrorReport]) -> doc.Section | None:
@@ -292,8 +323,8 @@ def _errors(errors: Sequence[ErrorReport]) -> doc.Section | None:
         )
         for item in items
     ]
-    each = doc.table((_("place"), _("message")), rows)
-    return doc.folded("errors", _("Errors"), doc.Bullets(tuple(kinds)), each)
+    each = doc.Table.of((_("place"), _("message")), rows)
+    return doc.Section.closed("errors", _("Errors"), doc.Bullets(tuple(kinds)), each)
 
 
 _KINDS = {
@@ -307,7 +338,7 @@ _KINDS = {
 def _details(record: Record[Any, Any]) -> doc.Section:
     rows, text = tuple(_run_rows(record.run)), certified(record.card, record.run.judge)
     note = doc.Prose(text) if text else None
-    return doc.folded("run", _("Run details"), doc.Facts(rows), note)
+    return doc.Section.closed("run", _("Run details"), doc.Facts(rows), note)
 
 
 def _run_rows(run: RunReport) -> Iterator[tuple[Text, doc.Cell]]:
@@ -339,3 +370,168 @@ def failed_document(task: str, message: Text, exit_code: int, subject: Text) -> 
     if exit_code not in {InputError.exit_code, NotesError.exit_code}:
         sentence = _("No result: {reason}", reason=message)
     return doc.shaped(verdicts.TASKS[task], subject, verdict=doc.Banner(sentence))
+
+
+_FEW = 0.8  # of the items, as --min-coverage has it
+
+
+def _model_blocks(llm: LlmReport) -> tuple[doc.Block, ...]:
+    """Return coverage, reliability, and metrics and cost as tables."""
+    flagged = _(
+        "Items with possible prompt injection or hidden characters in a note: {items}. Check these items"
+        " yourself. Quotes from such text, not accepted as proof: {quotes}.",
+        items=llm.flagged,
+        quotes=llm.flagged_quotes,
+    )
+    texts = (
+        *_coverage(llm),
+        joined(_flips(llm), " "),
+        flagged if llm.flagged else "",
+        joined(_conflicts(llm), " "),
+        _unread_text(llm),
+        _repaired_text(llm),
+    )
+    return (*map(doc.Prose, filter(None, texts)), _cost_table(llm))
+
+
+def _coverage_banner(llm: LlmReport) -> Text:
+    """Return why the figures cannot be trusted yet: too few items were judged; "" if enough were."""
+    for part in (llm, llm.checks):
+        judged = part.outcomes.get("scored", 0) if part else 0
+        if part and judged < _FEW * part.items:
+            return _(
+                "Do not read the figures yet: {missing:,} of {items:,} items were not judged ({reasons}).",
+                missing=part.items - judged,
+                items=part.items,
+                reasons=_lost(part),
+            )
+    return ""
+
+
+def _cost_table(llm: LlmReport) -> doc.Table:
+    """Return requests, tokens and cost by role and model."""
+    rows = [_usage(_role_text(name), part) for name, part in llm.by_role.items()]
+    if len(rows) > 1:
+        rows.append(_usage(_("total"), llm))
+    heads = (
+        _("role: model"),
+        _("requests"),
+        _("answered from the cache"),
+        _("prompt tokens"),
+        _("completion tokens"),
+        _("reported cost"),
+        _("reserved cost"),
+    )
+    return doc.Table.of(heads, rows, _("Cost"))
+
+
+def _usage(name: Text, part: UsageReport) -> tuple[doc.Cell, ...]:
+    counts = part.calls, part.cache_hits, part.prompt_tokens, part.completion_tokens
+    reserved = part.reserved_usd  # the upper bound of what servers did not report
+    reported = part.usd if part.usd is None or reserved is None else part.usd - reserved
+    return name, *map(doc.Count, counts), doc.Money(reported), doc.Money(reserved)
+
+
+def terminal_blocks(llm: LlmReport) -> tuple[doc.Block, ...]:
+    """Return what the terminal shows: cost by model, consistency, and unreadable fields."""
+    texts = (*_flips(llm), _repaired_text(llm), _unread_text(llm))
+    return (_cost_table(llm), *map(doc.Prose, filter(None, texts)))
+
+
+def _role_text(name: str) -> Text:
+    """Return "role: model" with the role's label."""
+    role, mark, model = name.partition(": ")
+    return joined([_ROLES[role], model], mark) if mark and role in _ROLES else name
+
+
+def _conflicts(llm: LlmReport) -> Iterator[Message]:
+    if items := llm.conflicts.get("unproven"):
+        yield _(
+            "Items where the model says that the notes contain the answer, but gives no quote that proves it:"
+            " {items}.",
+            items=items,
+        )
+    if items := llm.conflicts.get("quoted"):
+        yield _(
+            "Items where the model says that the notes do not contain the answer, but still quotes the notes:"
+            " {items}. Check these items yourself.",
+            items=items,
+        )
+
+
+_ROLES: Mapping[str, Message] = {
+    "judge": _("judge"),
+    "answer": _("answer"),
+    "quality_gate": _("checklist"),
+    "unanswerable": _("unanswerable"),
+    "probe": _("speed test"),
+}
+_OUTCOMES: Mapping[str, Message] = {
+    "scored": _("judged"),
+    "unscored": _("the model gave no usable reply"),
+    "refused": _("the model refused the request"),
+    "error": _("failed"),
+    "skipped_budget": _("skipped: the budget is used up"),
+}
+
+
+def _repaired_text(llm: LlmReport) -> Text:
+    """Return how many replies had JSON that was repaired; "" if none had."""
+    if not llm.repaired:
+        return ""
+    return _("Replies with invalid JSON that was repaired: {n}.", n=llm.repaired)
+
+
+def _unread_text(llm: LlmReport) -> Text:
+    """Return which auxiliary fields of replies could not be read; "" if all could."""
+    unread = llm.all_unread
+    if not unread:
+        return ""
+    return _(
+        "Optional fields of the model's replies that could not be read: {fields} ({names}). No verdict was"
+        " lost.",
+        fields=unread.total(),
+        names=", ".join(f"{name}: {count}" for name, count in unread.most_common()),
+    )
+
+
+def _coverage(llm: LlmReport) -> Iterator[Message]:
+    parts = (
+        (_("Items with a verdict of the model"), llm),
+        (_("Answers with a checklist result"), llm.checks),
+    )
+    for what, part in parts:
+        if part:
+            judged = part.outcomes.get("scored", 0)
+            values = {"judged": judged, "items": part.items, "share": percent(part.coverage)}
+            text = _("{what}: {judged} of {items} ({share}).", what=what, **values)
+            lost = _lost(part)
+            yield joined([text, _("Others: {reasons}.", reasons=lost)], " ") if lost else text
+
+
+def _lost(part: LlmReport | CoverageReport) -> list[Message]:
+    return [
+        joined([_OUTCOMES[name], str(count)], ": ")
+        for name, count in part.outcomes.items()
+        if name != "scored" and count
+    ]
+
+
+def _flips(llm: LlmReport) -> Iterator[Message]:
+    repeated = (
+        (_("verdicts"), llm.flips),
+        (_("checklist results"), llm.checks and llm.checks.flips),
+    )
+    for what, flips in repeated:
+        if flips:
+            shares = {"rate": flips.rate, "low": flips.low, "high": flips.high}
+            yield _(
+                "When the model judged items a second time, {flipped} of {n} {what} changed ({rate}; 95% CI {low} –"
+                " {high}).",
+                what=what,
+                flipped=flips.flipped,
+                n=flips.judged_again,
+                **{name: percent(share) for name, share in shares.items()},
+            )
+    if any(flips for _what, flips in repeated):
+        yield _("A difference of two runs up to this share is not evidence of a change.")

@@ -163,7 +163,7 @@ def tuning_document(
 def _verdict(tuning: Tuning, comparison: Comparison | None) -> doc.Verdict:
     gain = _change_text(tuning.metric, tuning.gain, tuning.low, tuning.high)
     if tuning.is_switch:
-        name = setting_name(tuning.reported.setting, tuning)
+        name = _setting_name(tuning.reported.setting, tuning)
         switch = _("Switch to {setting}: {gain}, cross-validated.", setting=name, gain=gain)
         counts = (items_text(comparison),) if comparison else ()
         if not tuning.worse:
@@ -177,7 +177,7 @@ def _verdict(tuning: Tuning, comparison: Comparison | None) -> doc.Verdict:
         return doc.Verdict("warning", joined((switch, cost), " "), (*counts, NO_RELEASE))
     keep = _(
         "Keep the current setting ({kept}): none of the {others} others is significantly better.",
-        kept=setting_name(tuning.as_is.setting, tuning),
+        kept=_setting_name(tuning.as_is.setting, tuning),
         others=len(tuning.settings) - 1,
     )
     if tuning.best:
@@ -238,7 +238,7 @@ def _before_and_after(tuning: Tuning, comparison: Comparison) -> doc.Table:
             min_score=tuning.min_score,
         )
         caption = joined((caption, other), " ")
-    return doc.table(heads, rows, caption)
+    return doc.Table.of(heads, rows, caption)
 
 
 def _examples(comparison: Comparison) -> doc.Examples:
@@ -250,7 +250,7 @@ def _examples(comparison: Comparison) -> doc.Examples:
     return doc.Examples(_("Queries that change"), items, len(comparison.changes))
 
 
-def setting_name(setting: SearchSetting, tuning: Tuning) -> Text:
+def _setting_name(setting: SearchSetting, tuning: Tuning) -> Text:
     """Return a setting in words: its fusion, and the other options that vary in the grid."""
     match setting.mode, setting.fusion:
         case "keyword", _fusion:
@@ -288,7 +288,7 @@ def _settings(tuning: Tuning) -> doc.Section:
     order = sorted(enumerate(tuning.settings), key=lambda pair: -pair[1].figures[tuning.metric])
     rows: list[tuple[doc.Cell, ...]] = []
     for place, tuned in order:
-        name = setting_name(tuned.setting, tuning)
+        name = _setting_name(tuned.setting, tuning)
         if place == 0:
             name = _("{setting} (current setting)", setting=name)
         elif place == tuning.chosen:
@@ -304,4 +304,6 @@ def _settings(tuning: Tuning) -> doc.Section:
         level=f"{100 * tuning.level:g}",
     )
     title = _("All settings ({n:,})", n=len(rows))
-    return doc.folded("settings", title, doc.Prose(lead, faint=True), doc.table(heads, rows))
+    return doc.Section.closed(
+        "settings", title, doc.Prose(lead, faint=True), doc.Table.of(heads, rows)
+    )

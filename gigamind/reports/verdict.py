@@ -5,14 +5,13 @@ The policy decides and significance explains: the sentence names the rule that d
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from gigamind.formats import points, share
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.metrics.spec import units_of
 from gigamind.metrics.table import use_of
 from gigamind.release import policy
-from gigamind.release.comparison import Comparison, MetricChange, detailed
+from gigamind.release.comparison import Comparison, MetricChange
 from gigamind.reports.document import STATES, State, Verdict, listed
 from gigamind.stats.special import beta_quantile
 
@@ -32,9 +31,6 @@ _ALSO: Mapping[policy.Status, Message] = {
     "inconclusive": _("Also inconclusive"),
     "not-comparable": _("Also not comparable"),
 }
-_ORDER: Sequence[policy.Status] = (
-    "failed", "not-comparable", "inconclusive", "warned", "skipped", "passed",
-)  # fmt: skip
 
 
 def shown_state(status: policy.Status) -> State:
@@ -104,7 +100,7 @@ def _verdict(release: policy.Release) -> Verdict:  # noqa: PLR0911  one case a v
     comparison, gate = release.comparison, release.gate
     match state_of(release):
         case "not-comparable" if gate.is_refused:
-            what = [detailed(x) for x in comparison.mismatches if x.meaning in gate.reasons]
+            what = [x.shown() for x in comparison.mismatches if x.meaning in gate.reasons]
             sentence = _("Not comparable: the runs differ in {what}.", what=what)
             if not what:
                 sentence = _("Not comparable: {reason}", reason=gate.reasons[0])
@@ -156,13 +152,13 @@ def _without_failure(release: policy.Release) -> Verdict:
 def changed_text(comparison: Comparison) -> Iterator[Message]:
     """Yield what differs between two runs apart from the results, if anything does."""
     if comparison.mismatches:
-        yield _("changed: {what}", what=list(map(detailed, comparison.mismatches)))
+        yield _("changed: {what}", what=[x.shown() for x in comparison.mismatches])
 
 
 def _decided(word: Message, release: policy.Release, status: policy.Status) -> Verdict:
     """Return the verdict with the worst rule of a status, and how many others there are."""
     comparison = release.comparison
-    worst, *others = (rule for rule in worst_first(release) if rule.status == status)
+    worst, *others = (rule for rule in release.worst_first if rule.status == status)
     text = rule_text(worst, comparison)
     if worst.why == "worst":  # of several such metrics, none is the worst one
         alike = [rule for rule in (worst, *others) if rule.why == "worst"]
@@ -183,28 +179,11 @@ def _decided(word: Message, release: policy.Release, status: policy.Status) -> V
     return Verdict(shown_state(status), sentence, (lead,))
 
 
-def worst_first(release: policy.Release) -> list[policy.RuleResult]:
-    """Return the rules by result, worst first: lost items, then drops beyond the limit, then others."""
-    return sorted(release.gate.rules, key=partial(rule_order, release.comparison))
-
-
-def rule_order(comparison: Comparison, rule: policy.RuleResult) -> tuple[int, int, float]:
-    """Return the sort key of a rule, for the worst first."""
-    place, change = _ORDER.index(rule.status), comparison.metric(rule.metric)
-    if rule.status in {"passed", "skipped"}:
-        return place, 0, 0.0
-    if rule.metric in policy.LOST:
-        return place, 0, rule.current or 0.0
-    if rule.why == "drop" and change and change.drop is not None:
-        return place, 1, (rule.limit or 0.0) - change.drop
-    return place, 2, rule.current or 0.0
-
-
 def rule_text(rule: policy.RuleResult, comparison: Comparison) -> Text:
     """Return what a rule found, with its limit; `rule.explanation` adds how to fix it."""
     change = comparison.metric(rule.metric)
     if rule.why != "drop" or not change or change.difference is None or rule.limit is None:
-        return policy.reason_text(rule)
+        return rule.reason
     values: dict[str, object] = {
         "metric": policy.rule_label(rule.metric),
         "size": points(abs(change.difference), signed=False),
@@ -364,21 +343,6 @@ def slice_name(kind: str, key: str) -> Message:
         "tag": _("tag: {key}", key=key),
     }
     return names.get(kind, _("all queries"))
-
-
-def bounds_verdict(bounds: policy.GateResult) -> Verdict:
-    """Return the verdict on a run without a baseline, from its floors and ceilings."""
-    count = len(bounds.rules)
-    missed = [x.explanation for x in bounds.rules if x.status in {"failed", "warned"}]
-    if not missed:
-        return Verdict(
-            "passed", _("Passed: all floors and ceilings are met ({count}).", count=count)
-        )
-    values = {"missed": len(missed), "count": count, "first": missed[0]}
-    reason = _("{missed} of {count} floors and ceilings are not met. {first}", **values)
-    word = _("Failed") if bounds.verdict == "failed" else _("Passed with a warning")
-    sentence = _("{verdict}: {reason}", verdict=word, reason=reason)
-    return Verdict(shown_state(bounds.verdict), sentence)
 
 
 def worst_value_text(worst: Sequence[str]) -> Message:

@@ -18,7 +18,7 @@ from gigamind.release.model import EvalSnapshot
 from gigamind.reports import document as doc
 
 
-class Part(Protocol):
+class _Part(Protocol):
     """Some items of a summary; the field with the name of a block has its values."""
 
     @property
@@ -41,7 +41,7 @@ class Figure:
         return f"{self.block}.{self.name}"
 
 
-def figure_of(part: Part, key: str) -> Figure | None:
+def figure_of(part: _Part, key: str) -> Figure | None:
     """Return the metric "search.mrr" of a slice; None if the slice lacks it."""
     block, _dot, name = key.partition(".")
     interval = part.intervals.get(key)
@@ -51,7 +51,7 @@ def figure_of(part: Part, key: str) -> Figure | None:
     return Figure(block, name, values.get(name), interval, ceiling) if interval else None
 
 
-def figures_of(part: Part, keys: Iterable[str]) -> list[Figure]:
+def _figures_of(part: _Part, keys: Iterable[str]) -> list[Figure]:
     """Return the metrics of these names that the slice has, measured or not."""
     return [figure for key in keys if (figure := figure_of(part, key))]
 
@@ -71,11 +71,11 @@ def measured(figures: Iterable[Figure]) -> list[Figure]:
     return [figure for figure in figures if figure.value is not None]
 
 
-Counts = Mapping[Text, Callable[[Any], int]]  # heading -> number of items of a slice
+_Counts = Mapping[Text, Callable[[Any], int]]  # heading -> number of items of a slice
 
 
 def slice_table(
-    parts: Iterable[tuple[Text, Part]], counts: Counts, keys: Sequence[str], caption: Text = ""
+    parts: Iterable[tuple[Text, _Part]], counts: _Counts, keys: Sequence[str], caption: Text = ""
 ) -> doc.Table:
     """Return the named slices with these counts and metrics."""
     rows = (
@@ -89,7 +89,7 @@ def slice_table(
         )
         for name, part in parts
     )
-    return doc.table((_("slice"), *counts, *map(label_text, keys)), rows, caption)
+    return doc.Table.of((_("slice"), *counts, *map(label_text, keys)), rows, caption)
 
 
 _Summary = TypeVar("_Summary", bound=BaseModel)
@@ -104,7 +104,7 @@ class View(ABC, Generic[_Summary, _Line, _Baseline]):
         """Return all metrics of a run, measured or not, in the order of the metric table."""
         part: Any = summary
         keys = [key for key in part.overall.intervals if not key.endswith(CEILING)]
-        return figures_of(part.overall, in_order(keys))
+        return _figures_of(part.overall, in_order(keys))
 
     @abstractmethod
     def result(self, record: Record[_Summary, _Line]) -> Text:

@@ -389,7 +389,7 @@ _MAIN = ("correctness", "utility", "confidence", "source_coverage", "grounding_i
 _DONE = b"data: [DONE]\n\n"
 
 
-def sent_event(name: str, value: object) -> bytes:
+def _sent_event(name: str, value: object) -> bytes:
     """Return a server-sent event; without a name it is only a `data:` line, for JSON has no line breaks."""
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {json.dumps(value, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
@@ -451,23 +451,23 @@ class Answering:
         ask, context = answered.ask, answered.context
         question = {"answer_id": answer_id, "feature": ask.feature, "lang": ask.language}
         by = {"scripted": True} if self.figures.scripted else {}
-        yield sent_event("metadata", {**question, **by, "matched_notes": context.matched()})
+        yield _sent_event("metadata", {**question, **by, "matched_notes": context.matched()})
         start, first = time.monotonic(), True
         async for piece in self._pieces(answered):
             if first:
                 self.figures.first_byte.observe(time.monotonic() - start)
                 first = False
-            yield sent_event("", {"chunk": piece})
+            yield _sent_event("", {"chunk": piece})
         if error := answered.error:
             message = translator(ask.language)(error.message)
-            yield sent_event("error", {"code": error.code, "message": message})
+            yield _sent_event("error", {"code": error.code, "message": message})
         yield _DONE
         async for name, value in self._judged(answered):
             if name == "qa_evaluation" and value:
                 main = {key: value[key] for key in _MAIN}
-                yield sent_event(name, {**main, "details": f"api/ai/answers/{answer_id}"})
+                yield _sent_event(name, {**main, "details": f"api/ai/answers/{answer_id}"})
             else:
-                yield sent_event(name, value)
+                yield _sent_event(name, value)
 
     async def _pieces(self, answered: Answered) -> AsyncIterator[str]:
         queue: asyncio.Queue[str | None] = asyncio.Queue(_BUFFERED)

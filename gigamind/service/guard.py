@@ -79,7 +79,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     """Return the problems of a request, in ASCII and without its values, some of which cannot be encoded."""
     errors = cast("RequestValidationError", error).errors()
-    say = translator(preferred_language(request.headers))
+    say = translator(_preferred_language(request.headers))
     detail = [
         {"type": problem["type"], "loc": problem["loc"], "msg": say(demand_of(problem))}
         for problem in errors
@@ -105,7 +105,7 @@ def _add_locales(app: FastAPI) -> None:
         return script_messages(language) | labels
 
 
-class Pace:
+class _Pace:
     """Rate limit per minute and address; only recent addresses are remembered."""
 
     def __init__(self, per_minute: int, now: Callable[[], float] = time.monotonic) -> None:
@@ -131,7 +131,7 @@ class _Guard:
 
     def __init__(self, app: ASGIApp, host: str, token: str | None, asks_per_minute: int) -> None:
         self._app, self._host, self._token = app, host, token
-        self._pace = Pace(asks_per_minute)
+        self._pace = _Pace(asks_per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -219,7 +219,7 @@ def _limited(receive: Receive) -> Receive:
     return counted
 
 
-def preferred_language(headers: Headers) -> Language:
+def _preferred_language(headers: Headers) -> Language:
     """Return the language of `Accept-Language` with the highest weight; English if none is known."""
     weights: dict[Language, float] = {}
     for choice in headers.get("accept-language", "").split(","):
@@ -243,5 +243,5 @@ def _refusal_of(
     request: Headers, status: int, reason: Text, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
     """Return a refusal in the language of the request; `detail` is a sentence for people."""
-    detail = translator(preferred_language(request))(reason)
+    detail = translator(_preferred_language(request))(reason)
     return JSONResponse({"detail": detail}, status, headers)

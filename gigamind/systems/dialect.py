@@ -70,6 +70,43 @@ class Endpoint(BaseModel, ABC, Generic[_Response_co]):
     # attempts after status 429 or 5xx, or a broken connection
     retries: Annotated[int, Field(ge=0, le=10)] = 2
 
+    @classmethod
+    def load(cls, name: str) -> tuple[Self, Path]:
+        """Return a preset and its path, from a file, or by the name of one that comes with gigamind.
+
+        Raises InputError if there is no such preset, or it cannot be used.
+        """
+        path = file_named(name, cls.folder, "--system-config")
+        preset = read_fields(path, cls, _("system file"))
+        values = {
+            name: example
+            for name, example in cls.probe.items()
+            if name != "vector" or preset.embedder
+        }
+        try:
+            _params, body = preset.request(values)
+        except (TemplateError, TypeError) as error:  # TypeError: JSON of an undefined value
+            lacks_vector = "vector" in str(preset.params) + preset.body and not preset.embedder
+            if lacks_vector and not isinstance(error, TemplateSyntaxError):
+                raise InputError(
+                    '{file}: a template uses the vector of the query. Set "embedder" in this file.',
+                    file=path,
+                ) from error
+            raise InputError(
+                "{file}: a template cannot be filled: {reason}", file=path, reason=text_of(error)
+            ) from error
+        try:
+            json.loads(body or b"null")
+        except ValueError as error:
+            raise InputError(
+                "{file}: body: the template produces invalid JSON if the query contains quotes ({reason}). Write"
+                " {{{{ {variable} | tojson }}}}.",
+                file=path,
+                reason=str(error),
+                variable=next(iter(values)),
+            ) from error
+        return preset, path
+
     @property
     def fingerprint(self) -> str:
         """Return a hash of everything that may change requests or parsing, API keys excluded."""
@@ -107,10 +144,10 @@ class Endpoint(BaseModel, ABC, Generic[_Response_co]):
     def fields_of(self, value: object) -> dict[str, object]:
         """Return the values of a hit or context by name."""
         paths = {name: getattr(self, name) for name in ("note", "score", "text", "start", "end")}
-        return {name: at(value, path) for name, path in paths.items() if path is not None}
+        return {name: _at(value, path) for name, path in paths.items() if path is not None}
 
 
-class Preset(Endpoint[Ranking[RankedNote]]):
+class _Preset(Endpoint[Ranking[RankedNote]]):
     """A preset of a search."""
 
     folder = "systems"
@@ -120,7 +157,7 @@ class Preset(Endpoint[Ranking[RankedNote]]):
     hits: str = _HITS  # path of the list of hits in the response
 
     def read(self, reply: object) -> Ranking[RankedNote]:
-        hits = at(reply, self.hits)
+        hits = _at(reply, self.hits)
         if hits is None and self.hits == _HITS:
             hits = reply  # the response may be the list itself
         if not isinstance(hits, list):
@@ -157,7 +194,7 @@ class Preset(Endpoint[Ranking[RankedNote]]):
         return hit
 
 
-class AnswerPreset(Endpoint[Reply]):
+class _AnswerPreset(Endpoint[Reply]):
     """A preset of an answering system."""
 
     folder = "systems/answers"
@@ -169,7 +206,7 @@ class AnswerPreset(Endpoint[Reply]):
     timeout_s: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)] = 60.0  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
 
     def read(self, reply: object) -> Reply:
-        answer = at(reply, self.answer)
+        answer = _at(reply, self.answer)
         if not isinstance(answer, str):
             raise ValueError(  # noqa: TRY004
                 _(
@@ -178,7 +215,7 @@ class AnswerPreset(Endpoint[Reply]):
                     content=_keys(reply),
                 )
             )
-        contexts = None if self.contexts is None else at(reply, self.contexts)
+        contexts = None if self.contexts is None else _at(reply, self.contexts)
         if isinstance(contexts, list):
             listed = cast("list[object]", contexts)
             contexts = [
@@ -188,45 +225,7 @@ class AnswerPreset(Endpoint[Reply]):
         return parse_reply((answer, contexts))
 
 
-_Preset_co = TypeVar("_Preset_co", bound=Endpoint[Any], covariant=True)
-
-
-def read_preset(name: str, kind: type[_Preset_co]) -> tuple[_Preset_co, Path]:
-    """Return a preset and its path, from a file, or by the name of one that comes with gigamind.
-
-    Raises InputError if there is no such preset, or it cannot be used.
-    """
-    path = file_named(name, kind.folder, "--system-config")
-    preset = read_fields(path, kind, _("system file"))
-    values = {
-        name: example for name, example in kind.probe.items() if name != "vector" or preset.embedder
-    }
-    try:
-        _params, body = preset.request(values)
-    except (TemplateError, TypeError) as error:  # TypeError: JSON of an undefined value
-        lacks_vector = "vector" in str(preset.params) + preset.body and not preset.embedder
-        if lacks_vector and not isinstance(error, TemplateSyntaxError):
-            raise InputError(
-                '{file}: a template uses the vector of the query. Set "embedder" in this file.',
-                file=path,
-            ) from error
-        raise InputError(
-            "{file}: a template cannot be filled: {reason}", file=path, reason=text_of(error)
-        ) from error
-    try:
-        json.loads(body or b"null")
-    except ValueError as error:
-        raise InputError(
-            "{file}: body: the template produces invalid JSON if the query contains quotes ({reason}). Write"
-            " {{{{ {variable} | tojson }}}}.",
-            file=path,
-            reason=str(error),
-            variable=next(iter(values)),
-        ) from error
-    return preset, path
-
-
-def at(value: object, path: str) -> object:
+def _at(value: object, path: str) -> object:
     """Return the value at a path of a JSON value, or None."""
     for step in path.split(".") if path else ():
         match value:
@@ -303,7 +302,7 @@ def rankings(topk: int) -> Dialect[Ranking[RankedNote]]:
     return Dialect(
         what=_("ranking of the query"),
         parameters=_("a query and a number of notes"),
-        endpoint=Preset,
+        endpoint=_Preset,
         arguments=lambda text: {"query": text, "topk": topk},
         read=lambda payload: Ranking(parse_hits(payload)),
         read_run=read_run_file,
@@ -318,7 +317,7 @@ def _no_answer() -> Reply:
 ANSWERS: Dialect[Reply] = Dialect(
     what=_("answer to the question"),
     parameters=_("a question"),
-    endpoint=AnswerPreset,
+    endpoint=_AnswerPreset,
     arguments=lambda text: {"question": text},
     read=parse_reply,
     read_run=lambda path: read_json_run(

@@ -26,7 +26,7 @@ from gigamind.interop.trec import column
 from gigamind.loading import imported
 from gigamind.records.schema import SystemReport
 from gigamind.redaction import redacted, single_line, without_secrets
-from gigamind.systems.dialect import Dialect, Response, read_preset
+from gigamind.systems.dialect import Dialect, Response
 from gigamind.systems.protocol import Query, System
 from gigamind.systems.settings import BUILTIN, DEFAULT_PRESET, SystemOptions, shown_system
 
@@ -75,7 +75,7 @@ def describe_system(
         case "run":
             return describe_run(Path(target))
         case "http":
-            preset, path = read_preset(config or DEFAULT_PRESET, dialect.endpoint)
+            preset, path = dialect.endpoint.load(config or DEFAULT_PRESET)
             shown = without_secrets(target)
             identity = f"{name or shown} {preset.fingerprint}"
             return _report(kind, shown, identity, config=path.stem, called=name)
@@ -118,7 +118,7 @@ def open_system(
             from gigamind.systems.http import HttpSystem
 
             config = options.system_config or DEFAULT_PRESET
-            preset, _path = read_preset(config, dialect.endpoint)
+            preset, _path = dialect.endpoint.load(config)
             return HttpSystem(target, preset, dialect)
         case "command":
             seconds = options.timeout_ms / 1000

@@ -11,7 +11,6 @@ from gigamind.redaction import redacted, without_secrets
 
 BUILTIN = "builtin"
 DEFAULT_PRESET = "plain"
-DAY_MS = 86_400_000
 SystemName = Annotated[
     str | None,
     Field(

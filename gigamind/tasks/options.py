@@ -20,7 +20,7 @@ from gigamind.retrieval.settings import (
     Mode,
     RetrievalSettings,
 )
-from gigamind.systems.settings import BUILTIN, DAY_MS, SystemName, SystemOptions, shown_system
+from gigamind.systems.settings import BUILTIN, SystemName, SystemOptions, shown_system
 
 _Embedder = Annotated[
     str,
@@ -61,6 +61,9 @@ class _TaskOptions(EvalOptions):
         return super().in_any_folder().model_copy(update=self.named_system.in_any_folder)
 
 
+_DAY_MS = 86_400_000
+
+
 class SearchEvalOptions(_TaskOptions, ModelRunOptions, ContextOptions):
     """All options of a search evaluation. Paths are relative to the working directory."""
 
@@ -87,7 +90,7 @@ class SearchEvalOptions(_TaskOptions, ModelRunOptions, ContextOptions):
     system_name: SystemName = None
     warmup: int = Field(10, ge=0, description="warm-up queries before latency is measured")
     timeout_ms: int = Field(
-        15_000, ge=1, le=DAY_MS, description="time limit per query in milliseconds"
+        15_000, ge=1, le=_DAY_MS, description="time limit per query in milliseconds"
     )
     max_concurrency: int | None = Field(
         None,
@@ -205,7 +208,7 @@ class AnswerEvalOptions(_TaskOptions, ModelRunOptions, ContextOptions):
     )
     system_name: SystemName = None
     timeout_ms: int = Field(
-        120_000, ge=1, le=DAY_MS, description="time limit per answer of the system in milliseconds"
+        120_000, ge=1, le=_DAY_MS, description="time limit per answer of the system in milliseconds"
     )
     max_concurrency: int = Field(
         4,

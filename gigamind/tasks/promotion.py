@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,7 +17,7 @@ from gigamind.records.card import JudgeCard
 from gigamind.records.folder import rewrite_texts
 from gigamind.records.schema import Record
 from gigamind.release.gates import at_worst
-from gigamind.release.model import EvalSnapshot, promote, read_baseline, read_run, read_snapshot
+from gigamind.release.model import EvalSnapshot, read_baseline, read_run, read_snapshot
 from gigamind.release.policy import Release, Waiver, read_policy
 from gigamind.release.shortfall import checked_card
 from gigamind.reports.html import render_html
@@ -27,14 +27,6 @@ from gigamind.reports.verdict import release_verdict
 from gigamind.tasks import KINDS, TASKS
 
 _RUN_FILE = "run.json"
-
-
-class Promoted(NamedTuple):
-    """A new baseline."""
-
-    file: Path
-    # Gated metrics that are at their worst possible value, so the gate cannot detect a regression.
-    worst: list[str]
 
 
 class PromoteOptions(BaseModel):
@@ -47,41 +39,46 @@ class PromoteOptions(BaseModel):
     )
     folder: Path = Field(description="folder of baselines, as in --compare")
 
+    def promote_checked(self) -> tuple[Path, list[str]]:
+        """Make the run the baseline of its task; InputError if a gate failed, or it is missing, incomplete or unusable.
 
-def promote_run(options: PromoteOptions) -> Promoted:
-    """Make the run the baseline of its task; InputError if a gate failed, or it is missing, incomplete or unusable."""
-    is_run = (options.run / _RUN_FILE).is_file()
-    runs = [] if is_run else finished_runs(options.run)
-    run = runs[0].folder if runs else options.run
-    refuse_failed(run, options.folder)
-    # So that no trial run becomes the baseline by accident.
-    if not is_run and (run / _RUN_FILE).is_file() and (why := _why_incomplete(run)):
-        raise InputError(
-            "{run}: the latest run cannot become the baseline: {reason}. To promote this run anyway, or to"
-            " promote another run, pass that run's own folder.",
-            run=run,
-            reason=why,
-        )
-    return promote_checked(run, options.folder)
+        Return as `promote`.
+        """
+        is_run = (self.run / _RUN_FILE).is_file()
+        runs = [] if is_run else finished_runs(self.run)
+        chosen = self.model_copy(update={"run": runs[0].folder}) if runs else self
+        chosen.refuse_failed()
+        run = chosen.run
+        # So that no trial run becomes the baseline by accident.
+        if not is_run and (run / _RUN_FILE).is_file() and (why := _why_incomplete(run)):
+            raise InputError(
+                "{run}: the latest run cannot become the baseline: {reason}. To promote this run anyway, or to"
+                " promote another run, pass that run's own folder.",
+                run=run,
+                reason=why,
+            )
+        return chosen.promote()
 
+    def promote(self) -> tuple[Path, list[str]]:
+        """Make a run the baseline of its task without checking its gates; InputError if it cannot be one.
 
-def promote_checked(run: Path, folder: Path) -> Promoted:
-    """Make a run the baseline of its task without checking its gates; raises InputError if it cannot be one."""
-    snapshot = read_snapshot(run, KINDS)
-    return Promoted(promote(snapshot, folder), at_worst(snapshot, read_policy(None)))
+        Return the new baseline, and the gated metrics that are at their worst possible value, so that the gate cannot
+        detect a regression.
+        """
+        snapshot = read_snapshot(self.run, KINDS)
+        return snapshot.promote(self.folder), at_worst(snapshot, read_policy(None))
 
-
-def refuse_failed(run: Path, folder: Path) -> None:
-    """Raise InputError if a run (its out folder or snapshot.json) failed, waived or not, or is not comparable."""
-    verdict = read_verdict(run if run.is_dir() else run.parent)
-    if verdict and verdict.gate.verdict in {"failed", "not-comparable"}:
-        raise InputError(
-            "{run}: this run cannot become the baseline. {reason} To promote it anyway, use gigamind baseline"
-            " promote {run} --folder {folder} --force",
-            run=run,
-            reason=release_verdict(verdict).sentence,
-            folder=folder,
-        )
+    def refuse_failed(self) -> None:
+        """Raise InputError if a run (its out folder or snapshot.json) failed, waived or not, or is not comparable."""
+        verdict = read_verdict(self.run if self.run.is_dir() else self.run.parent)
+        if verdict and verdict.gate.verdict in {"failed", "not-comparable"}:
+            raise InputError(
+                "{run}: this run cannot become the baseline. {reason} To promote it anyway, use gigamind baseline"
+                " promote {run} --folder {folder} --force",
+                run=self.run,
+                reason=release_verdict(verdict).sentence,
+                folder=self.folder,
+            )
 
 
 def _why_incomplete(run: Path) -> Text | None:

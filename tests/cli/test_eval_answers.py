@@ -22,7 +22,7 @@ ROW = {
 def answers(case, gigamind, server, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     # Else a machine that is so busy that the client takes long to load tells how far the run is.
-    monkeypatch.setattr("gigamind.evaluation.progress.LINE_EVERY_S", 1e9)
+    monkeypatch.setattr("gigamind.evaluation.progress._LINE_EVERY_S", 1e9)
     (case / "prices.toml").write_text('[models."openai/judge"]\nprompt = 1\ncompletion = 2\n')
 
     def run(*options, rows=(ROW,)):

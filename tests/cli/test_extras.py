@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.cli.output import _EXTRAS
+from gigamind.cli.main import _EXTRAS
 
 ROOT = Path(__file__).parents[2]
 BLOCKED = """

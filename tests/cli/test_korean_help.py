@@ -9,7 +9,7 @@ import pytest
 from korean import HANGUL, english
 from typed import COMMANDS
 
-from gigamind.cli.command import CLICK_WORDS, Context, help_in, row_in, usage_in
+from gigamind.cli.command import _CLICK_WORDS, _Context, help_in, row_in, usage_in
 from gigamind.cli.main import cli
 from gigamind.cli.output import CallLanguage
 from gigamind.i18n import translator
@@ -63,7 +63,7 @@ def pages() -> dict[str, English]:
     written = dict[str, English]()
     for name, command in PAGES.items():
         written[name] = English()
-        context = Context(command, info_name="gigamind", obj=CallLanguage(["--lang", "en"]))
+        context = _Context(command, info_name="gigamind", obj=CallLanguage(["--lang", "en"]))
         context.meta["gigamind.help_all"] = True
         command.format_help(context, written[name])
     return written
@@ -91,15 +91,15 @@ def test_the_words_of_click_are_on_pages_of_help(pages: dict[str, English]) -> N
         for page in pages.values()
         for text in (page.usage, *page.texts, *(f"{names}\n{text}" for names, text in page.rows))
     )
-    gone = {word for word in CLICK_WORDS if word not in said}
+    gone = {word for word in _CLICK_WORDS if word not in said}
     assert gone == {"Usage:", "Commands", "Options", "Examples"} & gone
 
 
 @pytest.mark.each("name", list(PAGES))
 def test_a_page_of_help_in_korean_has_no_english_sentence_and_fits_the_terminal(name: str) -> None:
-    context = Context(PAGES[name], info_name=f"gigamind {name}", obj=CallLanguage(["--lang", "ko"]))
-    context.meta["gigamind.help_all"] = True
-    page = PAGES[name].get_help(context)
+    call = _Context(PAGES[name], info_name=f"gigamind {name}", obj=CallLanguage(["--lang", "ko"]))
+    call.meta["gigamind.help_all"] = True
+    page = PAGES[name].get_help(call)
     usage, *lines = page.splitlines()
     assert usage.startswith("사용법: gigamind")
     told = [line for line in lines if not line.startswith("  gigamind ")]  # no examples

@@ -16,7 +16,7 @@ def test_a_log_tells_of_a_slow_server_while_nothing_ends_and_the_run_ends_with_i
 ):
     """Each of two questions takes a second, one at a time; the limit is a little less."""
     monkeypatch.chdir(case)
-    monkeypatch.setattr(progress_of_logs, "LINE_EVERY_S", 0.1)
+    monkeypatch.setattr(progress_of_logs, "_LINE_EVERY_S", 0.1)
     monkeypatch.setattr(asking, "_BEAT_S", 0.1)
     asked = f"--unanswerable-mode llm --model openai/judge;slots=1;lat=1000 --api-base {server.url}"
     searched = "eval search --dataset queries.jsonl --notes vault --mode keyword --speed-passes 0"

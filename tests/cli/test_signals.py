@@ -15,7 +15,7 @@ from forked import command
 from row_files import query_row, write_rows
 from search_command import SEARCH
 
-from gigamind.cli.main import stoppable
+from gigamind.cli.main import _stoppable
 
 pytestmark = pytest.mark.timeout(300)  # processes that load the client of a model server
 
@@ -121,7 +121,7 @@ def test_sigterm_in_the_middle_of_a_task_is_no_error_of_it_and_a_second_one_wait
 
     for signals, done in ((1, [0]), (2, [0])):
         steps.clear()
-        with stoppable() as stop, pytest.raises(KeyboardInterrupt):
+        with _stoppable() as stop, pytest.raises(KeyboardInterrupt):
             asyncio.run(ask(signals))
         assert (stop.exit_code, steps) == (143, done)
         gc.collect()  # asyncio tells of a task when it goes

@@ -6,7 +6,7 @@ import pytest
 from link_features import MEANT, suggestions_of
 from vault_files import write_files
 
-from gigamind.cli.suggestions import Suggested, summary
+from gigamind.cli.suggestions import Suggested, _summary
 from gigamind.linking.features import MeantFeatures, NamedFeatures
 from gigamind.linking.insertion import LinkWriter
 from gigamind.vault.identity import Identities
@@ -163,7 +163,7 @@ def test_a_summary_of_thousands_is_a_page_with_the_surest_first(tmp_path):
         )
         for rank, note in enumerate(vault.notes)
     ]
-    lines = summary(every, LinkWriter(vault, Identities(vault.notes))).splitlines()
+    lines = _summary(every, LinkWriter(vault, Identities(vault.notes))).splitlines()
     assert re.findall(r"[\d,]+", lines[0])[:3] == ["2,101", "100", "102"]
     rows = [line for line in lines if line.startswith("  0.99  ")]
     assert rows[0] == '  0.99  n00.md:1: "gate" → [[gate]]'
@@ -184,7 +184,7 @@ def test_names_stand_before_phrases_where_nothing_tells_what_these_are_worth(
         Suggested(vault.notes[1], [replace(phrase, confidence=0.8, features=MEANT)]),
     ]
     writer = LinkWriter(vault, Identities(vault.notes))
-    shown = summary(every, writer, names_first=names_first)
+    shown = _summary(every, writer, names_first=names_first)
     assert " ".join(re.findall(r"(\w+)\.md:1: ", shown)) == order
 
 

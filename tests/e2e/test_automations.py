@@ -20,7 +20,7 @@ from told import check_told
 from webhook import Webhook
 
 from gigamind.evaluation.options import validated
-from gigamind.release.model import _pointer_of, promote, read_snapshot
+from gigamind.release.model import _pointer_of, read_snapshot
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.options import AnswerEvalOptions, SearchEvalOptions
 
@@ -100,7 +100,7 @@ def baseline_of(stack: Stack, kind: Any, options: dict[str, Any]) -> None:
     paths = {name: stack.clone / options[name] for name in ("dataset", "notes") if name in options}
     out = stack.clone / "base" / options["task"]
     evaluate(validated(kind, options | paths | {"out": out, "store": stack.home / "replies"}))
-    promote(read_snapshot(out, KINDS), stack.clone / "eval" / "baselines")
+    read_snapshot(out, KINDS).promote(stack.clone / "eval" / "baselines")
 
 
 def automation(stack: Stack, name: str) -> Any:

@@ -10,10 +10,10 @@ import pytest
 from out_files import summary_of
 
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation.run import batch_size
+from gigamind.evaluation.run import _batch_size
 from gigamind.publish.flows import STEPS
 from gigamind.tasks.options import SearchEvalOptions
-from gigamind.tasks.search.score import SearchEvaluation
+from gigamind.tasks.search.score import _SearchEvaluation
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STARTED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -41,10 +41,10 @@ def prepare(options: SearchEvalOptions) -> list[tuple[int, int]]:
     return STEPS.prepare_batches(options, options.out)["batches"]
 
 
-def held(options: SearchEvalOptions) -> SearchEvaluation:
+def held(options: SearchEvalOptions) -> _SearchEvaluation:
     """What this process holds open for a run."""
     evaluation = STEPS.opened(options).evaluation
-    assert isinstance(evaluation, SearchEvaluation)
+    assert isinstance(evaluation, _SearchEvaluation)
     return evaluation
 
 
@@ -72,7 +72,7 @@ def without_times(batch: dict[str, Any]) -> list[dict[str, Any]]:
 def test_a_batch_holds_650_ms_of_work_and_64_batches_hold_all(
     count: int, ms_per_query: float, expected: int
 ):
-    assert batch_size(count, ms_per_query) == expected
+    assert _batch_size(count, ms_per_query) == expected
 
 
 def test_batches_cover_every_query_once_and_in_order(options: SearchEvalOptions):

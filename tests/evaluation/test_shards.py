@@ -9,18 +9,18 @@ import pytest
 from gigamind.errors import EvaluationError, LlmError
 from gigamind.evaluation.shards import (
     ATTEMPTS_FILE,
-    Leases,
     Range,
     Shard,
     ShardEnd,
     Shards,
-    Spent,
+    _Leases,
+    _Spent,
+    _spent_in,
     cut,
     folders_of,
     is_awaited,
     results_in,
     rows_in,
-    spent_in,
 )
 from gigamind.llm.ledger import HTTP, STORE, Attempt, Ledger
 from gigamind.llm.settings import ModelOptions
@@ -263,11 +263,11 @@ def test_what_a_killed_shard_had_on_its_way_is_booked_with_the_most_it_may_cost(
     ledger = Ledger(Shard(FIRST).begin(run) / ATTEMPTS_FILE)
     ledger.start(Attempt("q", 1, HTTP, "unfinished", "m", cost_pico_usd=7, prompt_tokens=1))
     ledger.close()
-    assert spent_in(folders_of(run)) == Spent(7, 1)
+    assert _spent_in(folders_of(run)) == _Spent(7, 1)
 
 
 def test_leases_that_were_given_are_never_more_than_the_limit(run):
-    leases = Leases(ModelOptions(max_calls=7), run)
+    leases = _Leases(ModelOptions(max_calls=7), run)
     taken = [leases.lease(items, 3 - n) for n, items in enumerate((FIRST, SECOND, THIRD))]
     assert sum(7 - part.calls for part in taken if part) == 7
 

@@ -6,7 +6,7 @@ import pytest
 
 from gigamind.errors import EvaluationError
 from gigamind.evaluation import workers
-from gigamind.evaluation.workers import Effort, load, measure_speed
+from gigamind.evaluation.workers import Effort, load
 
 QUERIES = {f"q{n}": f"text {n}" for n in range(40)}
 
@@ -19,7 +19,7 @@ def spin(times):
 @pytest.mark.parametrize("clock", ["cpu", "wall"])
 def test_a_query_that_does_the_loads_work_twice_costs_two_units(clock):
     for _ in range(20):  # on a busy machine, until it has a quiet moment
-        found = measure_speed(QUERIES, lambda _: spin(2), Effort(6, 1, 300.0, clock))
+        found = Effort(6, 1, 300.0, clock).measure(QUERIES, lambda _: spin(2))
         assert (found.clock, len(found.costs)) == (clock, 6)
         costs = sorted(sum(row) / len(row) for row in found.costs)
         if costs[2] == pytest.approx(2, rel=0.35):
@@ -30,7 +30,7 @@ def test_a_query_that_does_the_loads_work_twice_costs_two_units(clock):
 def test_the_queries_are_drawn_by_the_seed_and_alike_in_every_run():
     asked = []
     for seed in (1, 1, 2):
-        found = measure_speed(QUERIES, lambda _: spin(1), Effort(1, seed, 60.0))
+        found = Effort(1, seed, 60.0).measure(QUERIES, lambda _: spin(1))
         asked.append(found.queries)
     one, again, other = asked
     shared = min(len(one), len(again))
@@ -40,8 +40,8 @@ def test_the_queries_are_drawn_by_the_seed_and_alike_in_every_run():
 
 
 def test_time_bounds_how_many_queries_are_searched():
-    few = measure_speed(QUERIES, lambda _: spin(20), Effort(1, 1, 40.0))
-    many = measure_speed(QUERIES, lambda _: spin(1), Effort(1, 1, 400.0))
+    few = Effort(1, 1, 40.0).measure(QUERIES, lambda _: spin(20))
+    many = Effort(1, 1, 400.0).measure(QUERIES, lambda _: spin(1))
     assert len(few.queries) == 1  # 20 units are past the 10 ms that one pass has for queries
     assert len(many.queries) > 5
 
@@ -56,7 +56,7 @@ def test_on_a_coarse_clock_as_much_load_is_run_as_on_a_fine_one(monkeypatch):
     monkeypatch.setattr(time, "process_time", lambda: fine() // 0.0156 * 0.0156)
     monkeypatch.setattr(workers, "load", lambda: units.append(None) or load())
 
-    measure_speed(dict.fromkeys("abc", "text"), lambda _: spin(12), Effort(2, 1, 60.0))
+    Effort(2, 1, 60.0).measure(dict.fromkeys("abc", "text"), lambda _: spin(12))
 
     # At most 20 ms of it before a query, of about 2 ms each.
     assert len(units) < 3 + 16 + 2 * 3 * 20
@@ -66,8 +66,8 @@ def test_a_run_without_queries_has_no_speed_and_a_search_that_fails_ends_the_mea
     def fail(text):
         raise EvaluationError(text)
 
-    assert measure_speed({}, fail, Effort(2, 1, 10.0)) is None
-    assert measure_speed(QUERIES, fail, Effort(2, 1, 10.0)) is None
+    assert Effort(2, 1, 10.0).measure({}, fail) is None
+    assert Effort(2, 1, 10.0).measure(QUERIES, fail) is None
 
 
 def test_ctrl_c_keeps_the_passes_that_had_ended():
@@ -79,7 +79,7 @@ def test_ctrl_c_keeps_the_passes_that_had_ended():
         if asked > 2:  # the warm-up, and one pass
             raise KeyboardInterrupt
 
-    found = measure_speed({"q": "text"}, press, Effort(9, 1, 10_000.0))
+    found = Effort(9, 1, 10_000.0).measure({"q": "text"}, press)
     assert found is None or len(found.costs) == 1  # None where the clock saw nothing in it
 
 

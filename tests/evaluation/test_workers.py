@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gigamind.errors import EmbeddingError, EvaluationError, InputError
-from gigamind.evaluation.workers import Stopped, run_workers
+from gigamind.evaluation.workers import Interrupted, run_workers
 from gigamind.outcome import Failure, Success
 
 HOUR_MS = 3_600_000
@@ -171,16 +171,16 @@ def test_ctrl_c_carries_what_had_ended_in_order_and_starts_nothing_more():
     tasks: dict[str, Callable[[], object]] = {"a": after(0.05, 1), "b": after(0, 2)}
     tasks |= {f"hang {n}": lambda: released.wait(60) for n in range(2)}
     tasks |= {"never": lambda: begun.append("never")}
-    with pytest.raises(Stopped) as stop:
+    with pytest.raises(Interrupted) as stop:
         run_workers(tasks, max_concurrency=2, timeout_ms=HOUR_MS, on_end=on_end)
     released.set()
     time.sleep(0.05)
-    assert values(list(stop.value.outcomes)) == [1, 2]
+    assert values(list(stop.value.results)) == [1, 2]
     assert begun == []
 
 
 def test_who_does_not_handle_an_interrupted_run_is_interrupted():
-    assert issubclass(Stopped, KeyboardInterrupt)
+    assert issubclass(Interrupted, KeyboardInterrupt)
 
 
 def test_nothing_to_do_is_done_at_once():

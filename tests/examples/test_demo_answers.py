@@ -9,7 +9,7 @@ import pytest
 
 from gigamind.i18n import translator
 from gigamind.tasks.answers.schema import AnswerSummaryReport
-from gigamind.tasks.answers.view import rejected_support, second_look
+from gigamind.tasks.answers.view import _rejected_support, _second_look
 
 pytestmark = pytest.mark.docs
 DEMO = Path(__file__).parents[2] / "examples" / "demo_answers.py"
@@ -58,7 +58,7 @@ def test_the_page_and_the_summary_say_what_was_not_believed_and_that_the_second_
     assert (report.reported_verdicts["supported"], sum(report.not_believed.values())) == (73, 19)
     assert [look.believed for look in report.second_looks] == [True, True]
     say = translator("ko")
-    for text in map(say, (rejected_support(report), second_look(report))):
+    for text in map(say, (_rejected_support(report), _second_look(report))):
         assert text in page
         assert text in summary
 

@@ -12,7 +12,7 @@ from fault_work import SEARCH, fresh, index, run_of
 
 from gigamind.errors import InputError
 from gigamind.memory.events import read_events
-from gigamind.release.model import promote, read_baseline, read_snapshot
+from gigamind.release.model import read_baseline, read_snapshot
 from gigamind.runs.store import ItemResult, RunStore, read_results
 from gigamind.tasks import KINDS
 
@@ -124,7 +124,7 @@ def said(content):
 
 
 def test_a_damaged_snapshot_is_refused(faults, template, tmp_path):
-    file = promote(read_snapshot(template / "base", KINDS), tmp_path)
+    file = read_snapshot(template / "base", KINDS).promote(tmp_path)
     whole, expected = file.read_bytes(), read_baseline(tmp_path, KINDS)
     for what, damaged in damages("snapshot", whole):
         file.write_bytes(damaged)

@@ -288,7 +288,7 @@ def test_an_interrupted_run_has_a_banner_and_no_verdict(search, monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
         return real(self, options, first, end, run)
 
-    monkeypatch.setattr("gigamind.evaluation.run.batch_size", lambda *_: 3)
+    monkeypatch.setattr("gigamind.evaluation.run._batch_size", lambda *_: 3)
     monkeypatch.setattr(type(STEPS), "run_batch", run_batch)
     end = search()
     assert (end.state.type.value, end.name) == ("COMPLETED", "Interrupted")

@@ -21,7 +21,7 @@ from scripted_judges import CREDULOUS, read_labelled_answers
 from timeless import without_times
 
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation.shards import attempts_of, is_resumable, shard_folders, unfinished_folder
+from gigamind.evaluation.shards import _shard_folders, attempts_of, is_resumable, unfinished_folder
 from gigamind.i18n import _
 from gigamind.prompting.fences import fence_key
 from gigamind.publish.here import run_flow
@@ -72,7 +72,7 @@ def by_model(options, by_its_model):
 @pytest.fixture
 def in_batches_of_30(monkeypatch):
     """Else the examples are one batch."""
-    monkeypatch.setattr("gigamind.evaluation.run.batch_size", lambda *_: 30)
+    monkeypatch.setattr("gigamind.evaluation.run._batch_size", lambda *_: 30)
 
 
 def summary(out: Path):
@@ -204,7 +204,7 @@ def killed_when_it_judges(out: Path, killed: list[int]) -> None:
     deadline = time.monotonic() + 100
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
-            for shard in shard_folders(unfinished_folder(out)):
+            for shard in _shard_folders(unfinished_folder(out)):
                 lines = (shard / "items.jsonl").read_text("utf-8").count("\n")
                 if lines > 3 and (pid := writer_of(shard / "items.jsonl")):
                     os.kill(pid, signal.SIGKILL)

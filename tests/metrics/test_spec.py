@@ -13,7 +13,7 @@ from gigamind.metrics.spec import BLOCKS, Metric, Text, Use
 from gigamind.metrics.spec import OWN as OWN_METRICS
 from gigamind.metrics.table import about, in_order, keys_in, label, metrics_of, register, use_of
 from gigamind.records.schema import IntervalReport
-from gigamind.release.policy import Quality
+from gigamind.release.policy import _Quality
 from gigamind.reports.views import figure_of
 from gigamind.tasks.search.schema import SliceCounts, SliceReport
 
@@ -46,7 +46,7 @@ def test_a_metric_is_computed_called_ordered_and_gated_from_its_one_entry():
     assert label("search.misses_at_5", "en") == label("search.misses_at_5") == "misses@5"
     assert label("search.misses_at_5", "ko") == "빗나감@5"
     assert use_of("search.misses_at_5").lower
-    assert Quality(metrics=("search.misses_at_5",)).metrics == ("search.misses_at_5",)
+    assert _Quality(metrics=("search.misses_at_5",)).metrics == ("search.misses_at_5",)
     assert in_order(["search.misses_at_10", "search.misses_at_5", "search.mrr"]) == [
         "search.mrr",
         "search.misses_at_5",

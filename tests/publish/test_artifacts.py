@@ -16,7 +16,7 @@ from gigamind.errors import (
     InputError,
     NotesError,
 )
-from gigamind.publish.ends import failed, in_form_words, metric_table
+from gigamind.publish.ends import _metric_table, failed, in_form_words
 from gigamind.records.schema import IntervalReport
 from gigamind.tasks import TASKS
 from gigamind.tasks.search.schema import SliceCounts, SliceReport, SummaryReport
@@ -41,7 +41,7 @@ def summary(
 
 
 def test_a_table_has_a_row_a_metric_with_its_interval_and_its_number_of_items():
-    table = metric_table(
+    table = _metric_table(
         TASKS["search"],
         summary(
             {"mrr": 0.75, "latency_p50_ms": 3.0},
@@ -57,7 +57,7 @@ def test_a_table_has_a_row_a_metric_with_its_interval_and_its_number_of_items():
 
 @pytest.mark.parametrize("figure", [None, math.nan, math.inf, -math.inf])
 def test_a_figure_that_is_no_number_is_a_dash_in_a_table(figure: float | None):
-    table = metric_table(
+    table = _metric_table(
         TASKS["search"], summary({"mrr": figure}, {}, {"search.mrr": interval(None, None, 2)})
     )
     assert table == [{"block": "search", "metric": "MRR", "value": "–", "interval": "–", "n": 2}]

@@ -7,7 +7,7 @@ from forms import sectioned
 from pydantic import TypeAdapter, ValidationError
 
 from gigamind.evaluation.options import SECTIONS
-from gigamind.publish.flows import Form, flat
+from gigamind.publish.flows import Form, _flat
 from gigamind.tasks import TASKS
 from gigamind.tasks.options import AnyOptions, SearchEvalOptions
 
@@ -43,7 +43,7 @@ def test_options_are_taken_in_sections_and_flat():
     assert SEARCH.validate_python(GIVEN) == plain
     assert SEARCH.validate_python(sectioned(GIVEN)) == plain
     assert SEARCH.validate_python(plain) == plain
-    assert flat(sectioned(GIVEN)) == GIVEN
+    assert _flat(sectioned(GIVEN)) == GIVEN
 
 
 def test_an_unknown_option_in_a_section_is_refused():

@@ -9,7 +9,7 @@ from gigamind.records.card import CardRequirements, CheckedCard
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import Policy, Release, read_policy, rule_label
-from gigamind.release.shortfall import card_rule, required_scales
+from gigamind.release.shortfall import _required_scales, card_rule
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Conditions, Proportion, Result, Table
 
@@ -182,4 +182,4 @@ def test_an_unknown_or_impossible_requirement_is_an_error_that_names_it(written,
 def test_only_scales_that_gated_metrics_of_the_task_rest_on_are_asked_for(metrics, task, scales):
     content = policy().model_dump(by_alias=True)
     content["quality"] |= {"metrics": metrics, "judged": []}
-    assert required_scales(Policy.model_validate(content), task) == scales
+    assert _required_scales(Policy.model_validate(content), task) == scales

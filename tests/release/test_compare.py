@@ -2,8 +2,7 @@ import pytest
 from message_values import values_of
 
 from gigamind.errors import InputError
-from gigamind.release.compare import compare, compare_with_first
-from gigamind.release.mismatches import check_models
+from gigamind.release.compare import check_models, compare, compare_with_first
 
 
 def test_figures_of_two_runs_by_hand(snapshot):

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.release.model import POINTER, promote, read_baseline, read_snapshot
+from gigamind.release.model import POINTER, read_baseline, read_snapshot
 from gigamind.tasks import KINDS
 
 
@@ -75,8 +75,8 @@ def test_without_a_baseline_the_command_that_creates_one_is_shown(tmp_path):
 
 def test_the_last_promoted_baseline_counts(snapshot, tmp_path):
     folder = tmp_path / "baselines"
-    promote(snapshot({"a": 1}, run_id="20260101-000000"), folder)
-    file = promote(snapshot({"a": 2}, run_id="20260102-000000"), folder)
+    snapshot({"a": 1}, run_id="20260101-000000").promote(folder)
+    file = snapshot({"a": 2}, run_id="20260102-000000").promote(folder)
     assert read_baseline(folder, KINDS).run_id == "20260102-000000"
     assert file.name == "search-20260102-000000.json"
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -87,7 +87,7 @@ def test_the_last_promoted_baseline_counts(snapshot, tmp_path):
 
 
 def test_a_pointer_out_of_the_folder_is_refused(snapshot, tmp_path):
-    promote(snapshot({"a": 1}), tmp_path)
+    snapshot({"a": 1}).promote(tmp_path)
     (tmp_path / POINTER).write_text("../secret.json\n")
     with pytest.raises(InputError, match=r"LATEST.*secret\.json"):
         read_baseline(tmp_path, KINDS)
@@ -96,16 +96,16 @@ def test_a_pointer_out_of_the_folder_is_refused(snapshot, tmp_path):
 def test_a_folder_that_cannot_be_written_is_named(snapshot, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="baselines"):
-        promote(snapshot({"a": 1}), tmp_path / "file" / "baselines")
+        snapshot({"a": 1}).promote(tmp_path / "file" / "baselines")
 
 
 def test_each_task_has_a_baseline_of_its_own_in_a_folder(snapshot, links, tmp_path):
-    file = promote(links({"a.md": (1, 2, 2)}), tmp_path)
+    file = links({"a.md": (1, 2, 2)}).promote(tmp_path)
     assert file.name == "links-20260101-000000.json"
     assert read_baseline(tmp_path, KINDS).task == "links"
     with pytest.raises(InputError, match="search"):
         read_baseline(tmp_path, KINDS, "search")
-    promote(snapshot({"a": 1}), tmp_path)
+    snapshot({"a": 1}).promote(tmp_path)
     assert read_baseline(tmp_path, KINDS, "search").task == "search"
     assert read_baseline(tmp_path, KINDS, "links").task == "links"
     with pytest.raises(InputError, match="search, links"):

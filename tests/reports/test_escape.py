@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gigamind.reports.markdown import code, inline
+from gigamind.reports.markdown import _code, _inline
 
 texts = st.text(max_size=40) | st.text(
     alphabet="`*_[]<>|#~&$\\-+=.)1! \n\r\t<script>가", max_size=40
@@ -59,20 +59,20 @@ def named(char: str) -> str:
     ],
 )
 def test_text_is_escaped_for_a_line(text, escaped):
-    assert inline(text) == escaped
+    assert _inline(text) == escaped
 
 
 @given(texts)
 @settings(max_examples=100)
 def test_any_text_is_shown_as_it_is_on_one_line(text):
-    assert on_one_line(visible(f"| a |\n|---|\n| {inline(text)} |\n")) == on_one_line(f"a {text}")
+    assert on_one_line(visible(f"| a |\n|---|\n| {_inline(text)} |\n")) == on_one_line(f"a {text}")
 
 
 @given(texts.filter(str.strip))
 @settings(max_examples=100)
 def test_no_text_changes_the_shape_of_a_page(text):
     page = "- {0}\n\n| a | b |\n|---|---|\n| {0} | c |\n\n1. **{0}** ({1}): d\n    - {1}\n\nend\n"
-    hostile = page.format(inline(text), code(text))
+    hostile = page.format(_inline(text), _code(text))
     assert shape(hostile) == shape(page.format("x", "`x`"))
 
 
@@ -84,10 +84,10 @@ def test_no_text_changes_the_shape_of_a_page(text):
     ],
 )  # fmt: skip
 def test_a_code_span_keeps_its_text(text, span):
-    assert code(text) == span
+    assert _code(text) == span
 
 
 @given(texts.filter(str.strip))
 @settings(max_examples=100)
 def test_a_code_span_shows_any_text(text):
-    assert visible(code(text)).strip() == on_one_line(text)
+    assert visible(_code(text)).strip() == on_one_line(text)

@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.tasks.search.view import failed_items, failure_text
+from gigamind.tasks.search.view import _failed_items, _failure_text
 
 
 def test_only_what_went_wrong_is_a_failure(make_item):
@@ -11,7 +11,7 @@ def test_only_what_went_wrong_is_a_failure(make_item):
         make_item(4, judged_unanswerable=True, top_base_score=0.2),
         make_item(5, answerable=False, top_base_score=0.4, metrics={}),
     ]
-    assert {item.id for item in failed_items(items)} == {"q2", "q4", "q5"}
+    assert {item.id for item in _failed_items(items)} == {"q2", "q4", "q5"}
 
 
 def test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset(make_item):
@@ -23,7 +23,7 @@ def test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset(make_ite
         make_item(5, metrics={"mrr": 0.0}),  # 1
         make_item(6, judged_unanswerable=True, top_base_score=0.2, metrics={"mrr": 0.1}),  # 0.9
     ]
-    assert [item.id for item in failed_items(items)] == ["q2", "q5", "q6", "q4", "q3", "q1"]
+    assert [item.id for item in _failed_items(items)] == ["q2", "q5", "q6", "q4", "q3", "q1"]
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,4 @@ def test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset(make_ite
 )
 def test_a_failure_is_said_in_words(make_item, make_hit, changes, what):
     hits = tuple(make_hit(f"{n}.md") for n in range(changes.pop("hits", 0)))
-    assert what in failure_text(make_item(ranking=hits, **changes))
+    assert what in _failure_text(make_item(ranking=hits, **changes))

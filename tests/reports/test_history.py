@@ -10,7 +10,7 @@ from blocks import find, section
 from gigamind.errors import InputError
 from gigamind.i18n import translator
 from gigamind.reports.document import Bullets, Steps, Table
-from gigamind.reports.history import history_document, read_history
+from gigamind.reports.history import Histories, history_document
 from gigamind.reports.html import render_html
 from gigamind.reports.verdict import NO_RELEASE
 
@@ -40,7 +40,7 @@ def test_a_new_level_is_found_with_its_means_and_what_was_set_otherwise(folder):
     def options(day):
         return {"options": {"alpha": 0.3 if day < 8 else 0.7, "out": f"runs/{day}"}}
 
-    (one,) = read_history(folder([*STEADY, *(v + 0.1 for v in STEADY)], options)).histories
+    (one,) = Histories.read(folder([*STEADY, *(v + 0.1 for v in STEADY)], options)).histories
     (change,) = one.changes
     assert (change.run, change.cause) == (8, {"alpha": ("0.3", "0.7")})
     (level,) = change.metrics
@@ -53,10 +53,10 @@ def test_runs_of_another_dataset_are_hollow_and_no_change_is_sought_among_them(f
         return {"dataset_hash": "old"} if day < 8 else {}
 
     runs = folder([*STEADY, *(v + 0.1 for v in STEADY)], dataset)
-    (one,) = read_history(runs).histories
+    (one,) = Histories.read(runs).histories
     assert (one.changes, one.comparable) == ((), 8)
     assert [run.alike for run in one.runs] == [False] * 8 + [True] * 8
-    page = history_document(read_history(runs))
+    page = history_document(Histories.read(runs))
     assert one.drop.run == 13  # compared with day12, which is alike
     assert [text.values["n"] for text in find(page.blocks, Bullets).items] == [8]
     table = find(section(page, "runs-1").blocks, Table)
@@ -66,7 +66,7 @@ def test_runs_of_another_dataset_are_hollow_and_no_change_is_sought_among_them(f
 def test_the_latest_change_leads_with_its_run_and_the_command_that_shows_it(folder):
     values = [*STEADY, *(value - 0.1 for value in STEADY)]
     runs = folder(values, lambda day: {"run_id": f"20260101-{day:06}"})
-    page = history_document(read_history(runs))
+    page = history_document(Histories.read(runs))
     assert page.verdict.state == "warning"
     shown = page.verdict.sentence.values
     assert (shown["run"], EN(shown["size"])) == ("day08", "−10.0 pp")
@@ -81,7 +81,7 @@ def test_the_latest_change_leads_with_its_run_and_the_command_that_shows_it(fold
 
 def test_a_lasting_drop_leads_and_is_compared_with_the_run_before_it(folder):
     values = [0.84, 0.80, 0.74, 0.84, 0.83, 0.84, 0.75, 0.74, 0.75]
-    found = read_history(
+    found = Histories.read(
         folder(values, lambda day: {"options": {"alpha": 0.1 if day < 6 else 0.9}})
     )
     drop = found.histories[0].drop
@@ -98,18 +98,18 @@ def test_a_lasting_drop_leads_and_is_compared_with_the_run_before_it(folder):
 
 
 def test_a_drop_that_a_later_run_made_up_for_is_none(folder):
-    found = read_history(folder([0.8, 0.9, 0.7, 0.8, 0.9]))
+    found = Histories.read(folder([0.8, 0.9, 0.7, 0.8, 0.9]))
     assert found.histories[0].drop is None
     assert history_document(found).verdict.state == "inconclusive"
 
 
 def test_no_change_point_is_a_result_that_several_histories_can_share(folder):
-    page = history_document(read_history(folder([0.8] * 16)))
+    page = history_document(Histories.read(folder([0.8] * 16)))
     assert (page.verdict.state, page.verdict.leads) == ("measured", (NO_RELEASE,))
     [step] = find(page.blocks, Steps).items
     assert [Path(run).name for run in step.command.split()[-2:]] == ["day14", "day15"]
     other = folder([0.8] * 16, lambda day: {"notes": "v" if day % 2 else "w"}, "several")
-    page = history_document(read_history(other))
+    page = history_document(Histories.read(other))
     assert (page.verdict.state, page.verdict.leads) == (
         "inconclusive",
         (NO_RELEASE,),
@@ -118,18 +118,18 @@ def test_no_change_point_is_a_result_that_several_histories_can_share(folder):
 
 def test_runs_of_another_vault_are_a_history_of_their_own(folder):
     runs = folder(STEADY, lambda day: {"notes": "other"} if day % 2 else {})
-    assert [len(one.runs) for one in read_history(runs).histories] == [4, 4]
+    assert [len(one.runs) for one in Histories.read(runs).histories] == [4, 4]
 
 
 def test_runs_are_in_the_order_of_their_moments_whatever_their_time_zones(folder):
     times = ["2026-01-01T08:00:00+09:00", "2026-01-01T00:00:00+00:00", "2025-12-31T23:30:00+00:00"]
     runs = folder([0.1, 0.2, 0.3], lambda day: {"created_at": times[day]})
-    (one,) = read_history(runs).histories
+    (one,) = Histories.read(runs).histories
     assert [run.run_id for run in one.runs] == ["day00", "day02", "day01"]
 
 
 def test_a_metric_that_a_run_lacks_is_told_and_not_searched(folder):
-    (one,) = read_history(folder([0.8, None, *STEADY])).histories
+    (one,) = Histories.read(folder([0.8, None, *STEADY])).histories
     assert (one.lacking, one.changes) == (("search.mrr",), ())
 
 
@@ -137,20 +137,20 @@ def test_what_is_no_complete_run_is_counted(folder):
     runs = folder(STEADY, lambda day: {"status": "interrupted"} if day == 3 else {})
     (runs / "empty").mkdir()
     (runs / "day05" / "summary.json").write_text("{", "utf-8")
-    told = read_history(runs)
+    told = Histories.read(runs)
     assert (told.skipped, len(told.histories[0].runs)) == (3, 6)
 
 
 def test_a_folder_without_a_run_is_an_error(tmp_path):
     with pytest.raises(InputError) as raised:
-        read_history(tmp_path)
+        Histories.read(tmp_path)
     assert raised.value.message.values["n"] == 0
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_the_page_draws_the_change_and_loads_nothing(folder, lang):
     hostile = {"dataset": "<script>alert(1)</script>.jsonl", "notes": "<b>v"}
-    found = read_history(folder([*STEADY, *(v + 0.1 for v in STEADY)], lambda _: hostile))
+    found = Histories.read(folder([*STEADY, *(v + 0.1 for v in STEADY)], lambda _: hostile))
     say = translator(lang)
     page = render_html(history_document(found), say)
     assert f'<html lang="{lang}">' in page

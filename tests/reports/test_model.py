@@ -9,10 +9,10 @@ from gigamind.i18n import translator
 from gigamind.llm.limiter import PROBE
 from gigamind.records.judged import CoverageReport, FlipReport, UsageReport
 from gigamind.reports.document import Count, Money, Prose, Table
-from gigamind.reports.model import coverage_banner, model_blocks, role_text, terminal_blocks
-from gigamind.tasks.answers.judging import ANSWER_ROLE, JUDGE_ROLE
+from gigamind.reports.run import _coverage_banner, _model_blocks, _role_text, terminal_blocks
+from gigamind.tasks.answers.judging import _ANSWER_ROLE, _JUDGE_ROLE
 from gigamind.tasks.answers.prepared import GATE_ROLE
-from gigamind.tasks.search.judging import ROLE as UNANSWERABLE
+from gigamind.tasks.search.judging import _ROLE as UNANSWERABLE
 
 FLIPS = FlipReport(judged_again=4, flipped=1, rate=0.25, low=0.046, high=0.699)
 SHARE = "25.0%; 95% CI 4.6% – 69.9%"
@@ -25,20 +25,20 @@ def checks(scored, flips=None):
 
 def texts(lang="en", **changes):
     say = translator(lang)
-    return [say(b.text) for b in model_blocks(llm_report(**changes)) if isinstance(b, Prose)]
+    return [say(b.text) for b in _model_blocks(llm_report(**changes)) if isinstance(b, Prose)]
 
 
-@pytest.mark.parametrize("role", [JUDGE_ROLE, ANSWER_ROLE, GATE_ROLE, UNANSWERABLE, PROBE])
+@pytest.mark.parametrize("role", [_JUDGE_ROLE, _ANSWER_ROLE, GATE_ROLE, UNANSWERABLE, PROBE])
 def test_roles_of_models_are_korean_wherever_costs_are_shown(role):
     used = llm_report().model_dump(include=set(UsageReport.model_fields))
     report, say = llm_report(by_role={f"{role}: openai/a: b": used}), translator("ko")
-    costs = next(block for block in model_blocks(report) if isinstance(block, Table))
+    costs = next(block for block in _model_blocks(report) if isinstance(block, Table))
     assert costs in terminal_blocks(report)
     (row,) = costs.rows
     assert re.match("[가-힣 ]+: openai/a: b", say(row[0]))
-    assert say(row[0]) == say(role_text(f"{role}: openai/a: b"))
+    assert say(row[0]) == say(_role_text(f"{role}: openai/a: b"))
     assert row[1:] == (Count(5), Count(0), Count(0), Count(0), Money(0.0), Money(0.0))
-    assert (role_text("openai/m"), role_text("other: m")) == ("openai/m", "other: m")
+    assert (_role_text("openai/m"), _role_text("other: m")) == ("openai/m", "other: m")
 
 
 @pytest.mark.parametrize(("lang", "counts"), [("en", ["4", "4"]), ("ko", ["4", "4"])])
@@ -65,10 +65,10 @@ def test_flips_of_evaluations_and_checks_are_told_apart_and_what_they_mean_once(
 @pytest.mark.parametrize(("judged", "is_few"), [(7, True), (8, False)])
 def test_a_banner_stands_where_few_items_were_judged_and_has_the_reasons(judged, is_few):
     few = {"outcomes": {"scored": judged, "unscored": 10 - judged}, "items": 10}
-    banner = coverage_banner(llm_report(**few))
+    banner = _coverage_banner(llm_report(**few))
     assert re.findall(r"\d+", banner) == (["3", "10", "3"] if is_few else [])
     part = CoverageReport(**few, coverage=None)
-    assert bool(coverage_banner(llm_report(checks=part))) is is_few
+    assert bool(_coverage_banner(llm_report(checks=part))) is is_few
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,11 @@ from gigamind.reports.document import (
     SideLine,
     Step,
     Steps,
+    Table,
     Time,
     Verdict,
     cell_text,
     shaped,
-    table,
 )
 
 BAD = '</script><img src=x onerror=pwned()> | `a` **b** \u202eabc @someone "q"'
@@ -59,7 +59,7 @@ SAMPLES = {
     Bullets: Bullets((BAD,), warning=True),
     Conditions: Conditions((("failed", BAD),)),
     Steps: Steps((Step(BAD, BAD),)),
-    type(table((), ())): table(
+    Table: Table.of(
         (BAD, "v", "d"),
         [(BAD, Proportion(0.5, 3), Difference(-0.1, -0.2, -0.05, -0.02, False))],
         BAD,
@@ -130,7 +130,7 @@ def test_proportions_and_differences_are_never_mixed_up_in_a_table():
 
 def test_differences_of_a_table_share_one_axis():
     rows = [("a", Difference(-0.2, -0.4, 0.0)), ("b", Difference(0.1, 0.0, 0.2))]
-    page = html.render_html(_document(table(("m", "d"), rows)), SAY)
+    page = html.render_html(_document(Table.of(("m", "d"), rows)), SAY)
     zeros = re.findall(r'class="zero" x="([\d.]+)"', page)
     dots = re.findall(r'class="dot" x="([\d.]+)"', page)
     assert zeros == ["50.0", "50.0"]
@@ -139,7 +139,7 @@ def test_differences_of_a_table_share_one_axis():
 
 def test_a_legend_explains_only_what_is_drawn():
     def legends(difference):
-        page = html.render_html(_document(table(("m", "d"), [("a", difference)])), SAY)
+        page = html.render_html(_document(Table.of(("m", "d"), [("a", difference)])), SAY)
         return "Bars" in page, "at the limit" in page
 
     assert legends(Difference(0.1, 0.0, 0.2, -0.02)) == (True, True)

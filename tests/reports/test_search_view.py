@@ -34,7 +34,7 @@ from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import Outcome, run_document
 from gigamind.tasks import KINDS
 from gigamind.tasks.search.schema import JudgeRates, UnjudgedHit, UnjudgedReport, WeakVerdicts
-from gigamind.tasks.search.view import SearchView, scored
+from gigamind.tasks.search.view import SearchView, _scored
 
 EN = translator("en")
 HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=pwned()> & \"' a|b `x` ```\n# h \u202e"
@@ -190,7 +190,7 @@ def test_the_best_threshold_lies_midway_between_the_kinds_of_queries(make_record
         make_item(3, answerable=False, metrics={}, top_base_score=0.2),
         make_item(4, answerable=False, metrics={}, top_base_score=None),
     )
-    assert best_f1(scored(make_record(items)), seed=42).min_score == pytest.approx(0.4)
+    assert best_f1(_scored(make_record(items)), seed=42).min_score == pytest.approx(0.4)
 
 
 def test_without_unanswerable_queries_no_other_threshold_is_shown(make_record, make_item):

@@ -21,7 +21,7 @@ from gigamind.reports.comparison import (
 )
 from gigamind.reports.document import Bullets, Examples, Result, Section, Steps, Table
 from gigamind.reports.markdown import render_markdown
-from gigamind.reports.verdict import release_verdict, worst_first
+from gigamind.reports.verdict import release_verdict
 from gigamind.tasks.search.schema import SearchComparison
 
 EN = translator("en")
@@ -192,7 +192,7 @@ def test_an_allowed_change_is_the_only_remedy_and_names_what_fails_then(judged):
 
 def test_the_noise_is_that_of_the_metric_in_the_verdict(judged):
     release = judged(lost=20, won=3)
-    worst = worst_first(release)[0].metric
+    worst = release.worst_first[0].metric
     assert str(noise_text(release).values["metric"]) == str(rule_label(worst))
     others = (
         change.model_copy(update={"detectable": None}) if change.metric == worst else change

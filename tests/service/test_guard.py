@@ -7,7 +7,7 @@ import urllib.request
 import pytest
 from pydantic import ValidationError
 
-from gigamind.service.guard import Pace
+from gigamind.service.guard import _Pace
 from gigamind.service.options import ServiceOptions
 
 TOKEN = "a-token-of-some-length"
@@ -72,7 +72,7 @@ def test_too_many_questions_are_told_when_to_come_back(serve):
 
 def test_a_pace_lets_an_address_ask_again_when_its_time_has_come():
     clock = [0.0]
-    pace = Pace(2, lambda: clock[0])
+    pace = _Pace(2, lambda: clock[0])
     assert [pace.wait_s("a") for _ in range(3)] == [0.0, 0.0, 30.0]
     assert pace.wait_s("b") == 0.0
     clock[0] = 31.0

@@ -4,7 +4,7 @@ import pytest
 from korean import HANGUL
 from starlette.datastructures import Headers
 
-from gigamind.service.guard import preferred_language
+from gigamind.service.guard import _preferred_language
 
 
 @pytest.mark.parametrize(
@@ -15,8 +15,8 @@ from gigamind.service.guard import preferred_language
     ],
 )  # fmt: skip
 def test_the_language_liked_best_of_those_that_are_ours(asked, language):
-    assert preferred_language(Headers({"accept-language": asked})) == language
-    assert preferred_language(Headers()) == "en"
+    assert _preferred_language(Headers({"accept-language": asked})) == language
+    assert _preferred_language(Headers()) == "en"
 
 
 def test_errors_of_routes_and_of_the_guard_are_korean_where_korean_is_asked_for(service):

@@ -14,7 +14,7 @@ from search_servers import meilisearch, opensearch, plain, search_server, typese
 from gigamind.errors import InputError, SystemFailedError
 from gigamind.interop.ranking import RankedNote, Reply
 from gigamind.retrieval.embedders import load_embedder
-from gigamind.systems.dialect import ANSWERS, AnswerPreset, Preset, at, rankings, read_preset
+from gigamind.systems.dialect import ANSWERS, _AnswerPreset, _at, _Preset, rankings
 from gigamind.systems.http import HttpSystem
 from gigamind.systems.protocol import Query
 
@@ -26,13 +26,13 @@ DOCUMENTS = {
 QUERY = Query("q-1", 'the "roses"\nof {the} garden')
 
 
-def of_search(name: str) -> Preset:
-    return read_preset(name, Preset)[0]
+def of_search(name: str) -> _Preset:
+    return _Preset.load(name)[0]
 
 
 @contextmanager
-def asking(url: str, preset: str | Preset = "plain", topk: int = 2) -> Iterator[HttpSystem]:
-    chosen = preset if isinstance(preset, Preset) else of_search(preset)
+def asking(url: str, preset: str | _Preset = "plain", topk: int = 2) -> Iterator[HttpSystem]:
+    chosen = preset if isinstance(preset, _Preset) else of_search(preset)
     retriever = HttpSystem(url, chosen, rankings(topk))
     try:
         yield retriever
@@ -40,7 +40,7 @@ def asking(url: str, preset: str | Preset = "plain", topk: int = 2) -> Iterator[
         retriever.close()
 
 
-def found(url: str, preset: str | Preset = "plain") -> list[tuple[str, float | None]]:
+def found(url: str, preset: str | _Preset = "plain") -> list[tuple[str, float | None]]:
     with asking(url, preset) as retriever:
         return [(hit.note, hit.base_score) for hit in retriever.ask(QUERY).hits]
 
@@ -127,7 +127,7 @@ def test_a_key_that_is_not_set_is_named_when_it_is_missed(monkeypatch):
     ],
 )  # fmt: skip
 def test_a_reply_that_is_no_ranking_fails_its_query_and_says_what_came(reply, message):
-    preset = Preset(retries=1)
+    preset = _Preset(retries=1)
     with (
         search_server(lambda _: reply) as server,
         asking(server.url, preset) as retriever,
@@ -149,7 +149,7 @@ def test_a_reply_that_is_no_ranking_fails_its_query_and_says_what_came(reply, me
 )
 def test_the_simplest_endpoint_may_reply_whatever_a_function_may_return(hits, whole):
     reply = {"hits": hits} if whole else hits
-    preset, _ = read_preset("plain", Preset)
+    preset, _ = _Preset.load("plain")
     with (
         search_server(lambda _: (200, json.dumps(reply))) as server,
         asking(server.url, preset) as retriever,
@@ -158,7 +158,7 @@ def test_the_simplest_endpoint_may_reply_whatever_a_function_may_return(hits, wh
 
 
 def test_names_and_numbers_are_read_at_the_paths_of_a_preset_where_there_are_objects():
-    preset = Preset(hits="found", note="id", score="points")
+    preset = _Preset(hits="found", note="id", score="points")
     reply = {"found": [{"id": 7, "points": 2}, ["b.md", 1], "c.md"]}
     assert [(hit.note, hit.base_score) for hit in preset.read(reply).hits] == [
         ("7", 2.0),
@@ -179,7 +179,7 @@ def test_an_embedder_is_asked_for_only_where_a_template_needs_a_vector(
     file = tmp_path / "ours.toml"
     file.write_text(f"body = '{template}'\n", "utf-8")
     with pytest.raises(InputError, match=r"ours\.toml") as refused:
-        read_preset(str(file), Preset)
+        _Preset.load(str(file))
     assert ('"embedder"' in str(refused.value)) == is_needed
 
 
@@ -196,10 +196,10 @@ def test_a_server_that_takes_another_method_is_asked_once_and_the_preset_named(s
 
 def test_a_path_of_scores_or_texts_that_is_in_no_hit_is_counted():
     reply = {"hits": [{"note": "a.md", "rank": 2, "text": ""}, {"note": "b.md", "text": "b"}]}
-    preset = Preset(score="scor", text="text")
+    preset = _Preset(score="scor", text="text")
     with search_server(lambda _: (200, reply)) as server, asking(server.url, preset) as retriever:
         assert retriever.ask(QUERY).oddities == {"no_scores": 2}
-    none_sought = Preset(text="snippet")
+    none_sought = _Preset(text="snippet")
     with search_server(lambda _: (200, reply)) as server, asking(server.url, none_sought) as asked:
         assert asked.ask(QUERY).oddities == {"no_texts": 2}
 
@@ -217,7 +217,7 @@ def test_a_server_that_is_not_there_fails_its_query():
     with search_server(lambda _: (200, {})) as server:
         gone = server.url
     with (
-        asking(gone, Preset(retries=0)) as retriever,
+        asking(gone, _Preset(retries=0)) as retriever,
         pytest.raises(SystemFailedError, match=r"refused.*1\).*--system"),
     ):
         retriever.ask(QUERY)
@@ -230,7 +230,7 @@ def test_a_slow_server_is_not_waited_for():
 
     with (
         search_server(slow) as server,
-        asking(server.url, Preset(timeout_s=0.05)) as retriever,
+        asking(server.url, _Preset(timeout_s=0.05)) as retriever,
         pytest.raises(SystemFailedError, match=r"0\.05 .*timeout_s"),
     ):
         retriever.ask(QUERY)
@@ -238,7 +238,7 @@ def test_a_slow_server_is_not_waited_for():
 
 def test_a_secret_that_a_server_says_back_is_not_told(monkeypatch):
     monkeypatch.setenv("OUR_HEADER", "value-that-nobody-may-see")
-    preset = Preset(headers={"X-Team": "id ${OUR_HEADER}"})
+    preset = _Preset(headers={"X-Team": "id ${OUR_HEADER}"})
     with (
         search_server(lambda asked: (400, f"bad {asked.headers['x-team']}")) as server,
         asking(server.url, preset) as retriever,
@@ -248,7 +248,7 @@ def test_a_secret_that_a_server_says_back_is_not_told(monkeypatch):
 
 
 def test_parameters_of_the_address_are_kept_beside_those_of_the_preset():
-    preset = Preset(method="GET", params={"q": "{{ query }}"}, hits="")
+    preset = _Preset(method="GET", params={"q": "{{ query }}"}, hits="")
     with search_server(lambda _: (200, [])) as server:
         assert found(f"{server.url}/find?site=ko", preset) == []
     assert server.asked[0].params == {"site": "ko", "q": QUERY.text}
@@ -265,9 +265,9 @@ def test_a_preset_of_a_teams_own_is_a_file(tmp_path):
     assert server.asked[0].body == {"q": QUERY.text}
 
 
-def answered(url: str, preset: str | AnswerPreset) -> Reply:
+def answered(url: str, preset: str | _AnswerPreset) -> Reply:
     named = isinstance(preset, str)
-    chosen = read_preset(preset, AnswerPreset)[0] if named else preset
+    chosen = _AnswerPreset.load(preset)[0] if named else preset
     system = HttpSystem(url, chosen, ANSWERS)
     try:
         return system.ask(QUERY)
@@ -313,23 +313,23 @@ def test_contexts_may_be_texts_by_themselves_or_stand_where_a_teams_own_preset_s
 def test_an_answer_without_contexts_is_an_answer():
     with search_server(lambda _: (200, {"answer": "Yes."})) as server:
         assert answered(server.url, "plain") == Reply("Yes.")
-        assert answered(server.url, AnswerPreset(contexts=None)) == Reply("Yes.")
+        assert answered(server.url, _AnswerPreset(contexts=None)) == Reply("Yes.")
 
 
 @pytest.mark.parametrize(
     ("kind", "content", "message"),
     [
-        (Preset, "hitz = 'a'", "hits"),
-        (Preset, 'body = \'{"q": "{{ query }}"}\'', "{{ query | tojson }}"),
-        (Preset, "body = '{{ qurey }}'", "'qurey' is undefined"),
-        (Preset, "body = '{{ vector | tojson }}'", "embedder"),
-        (Preset, "body = '{{ query'", "template"),
-        (Preset, "method = 'PUT'", "method: "),
-        (Preset, "[", "system file"),
+        (_Preset, "hitz = 'a'", "hits"),
+        (_Preset, 'body = \'{"q": "{{ query }}"}\'', "{{ query | tojson }}"),
+        (_Preset, "body = '{{ qurey }}'", "'qurey' is undefined"),
+        (_Preset, "body = '{{ vector | tojson }}'", "embedder"),
+        (_Preset, "body = '{{ query'", "template"),
+        (_Preset, "method = 'PUT'", "method: "),
+        (_Preset, "[", "system file"),
         # Those of a search are none of answers.
-        (AnswerPreset, "body = '{\"q\": {{ query | tojson }}}'", "template"),
-        (AnswerPreset, "hits = 'docs'", "hits"),
-        (AnswerPreset, 'body = \'{"q": "{{ question }}"}\'', "{{ question | tojson }}"),
+        (_AnswerPreset, "body = '{\"q\": {{ query | tojson }}}'", "template"),
+        (_AnswerPreset, "hits = 'docs'", "hits"),
+        (_AnswerPreset, 'body = \'{"q": "{{ question }}"}\'', "{{ question | tojson }}"),
     ],
 )
 def test_a_preset_that_cannot_work_is_refused_before_anything_is_asked(
@@ -338,7 +338,7 @@ def test_a_preset_that_cannot_work_is_refused_before_anything_is_asked(
     file = tmp_path / "ours.toml"
     file.write_text(content, "utf-8")
     with pytest.raises(InputError) as refusal:
-        read_preset(str(file), kind)
+        kind.load(str(file))
     assert str(refusal.value).startswith(f"{file}: ")
     assert message in str(refusal.value)
 
@@ -353,7 +353,7 @@ def test_a_preset_that_cannot_work_is_refused_before_anything_is_asked(
 def test_an_address_or_a_key_that_cannot_be_sent_is_refused(monkeypatch, address, key, why):
     monkeypatch.setenv("OUR_KEY", key)
     with pytest.raises(InputError, match=rf"^--system: .*{why}"):
-        HttpSystem(address, Preset(headers={"X": "$OUR_KEY"}), rankings(1))
+        HttpSystem(address, _Preset(headers={"X": "$OUR_KEY"}), rankings(1))
 
 
 def test_an_unknown_preset_is_refused_with_those_that_there_are():
@@ -366,12 +366,12 @@ def test_an_unknown_preset_is_refused_with_those_that_there_are():
     [("", {"a": [{"b": 1}]}), ("a.0.b", 1), ("a.1.b", None), ("a.b", None), ("a.0.b.c", None)],
 )
 def test_a_path_leads_through_objects_and_lists(path, value):
-    assert at({"a": [{"b": 1}]}, path) == value
+    assert _at({"a": [{"b": 1}]}, path) == value
 
 
 def test_a_fingerprint_tells_presets_apart_and_knows_no_key(monkeypatch):
-    preset = Preset(headers={"X": "$OUR_KEY"})
+    preset = _Preset(headers={"X": "$OUR_KEY"})
     before = preset.fingerprint
     monkeypatch.setenv("OUR_KEY", "another-key")
-    assert preset.fingerprint == before != Preset(headers={"X": "$OUR_KEY"}, note="id").fingerprint
+    assert preset.fingerprint == before != _Preset(headers={"X": "$OUR_KEY"}, note="id").fingerprint
     assert json.dumps(preset.model_dump()).count("another-key") == 0

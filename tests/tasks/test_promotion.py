@@ -12,7 +12,7 @@ from gigamind.errors import InputError
 from gigamind.release.model import read_baseline
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.options import SearchEvalOptions
-from gigamind.tasks.promotion import PromoteOptions, promote_run
+from gigamind.tasks.promotion import PromoteOptions
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def home(runs: Path, tmp_path: Path) -> Path:
 
 
 def promoted(run: Path, folder: Path) -> str:
-    promote_run(PromoteOptions(run=run, folder=folder))
+    PromoteOptions(run=run, folder=folder).promote_checked()
     return read_baseline(folder, KINDS).run_id
 
 

@@ -34,7 +34,7 @@ from gigamind.evaluation.shards import (
     unfinished_folder,
 )
 from gigamind.evaluation.task import Estimate, Evaluation, Run
-from gigamind.evaluation.workers import ItemOutcome, Stopped, run_workers
+from gigamind.evaluation.workers import Interrupted, ItemOutcome, run_workers
 from gigamind.i18n import Language, Text, _, translator
 from gigamind.interop.ranking import Oddity, Reply, parse_reply
 from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall, Verdict
@@ -65,7 +65,6 @@ from gigamind.tasks.answers.prepared import (
     SYSTEM_ROLE,
     EvalCase,
     PreparedAnswers,
-    with_answers,
 )
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
@@ -75,8 +74,8 @@ from gigamind.tasks.answers.schema import (
 )
 from gigamind.tasks.answers.summary import record_answers
 
-JUDGE_ROLE = "judge"
-ANSWER_ROLE = "answer"
+_JUDGE_ROLE = "judge"
+_ANSWER_ROLE = "answer"
 _ANSWER_TEMPERATURE = 0.0
 _SHORTER_ROW = _(
     "in the answer's dataset row, shorten `context_notes` to the relevant parts of notes"
@@ -123,7 +122,7 @@ class _Asker:
         answer = await self._answer_of(models, case)
         answered, twice = case.answered(answer), case.id in self.fresh
         asking = Asking(
-            models[GATE_ROLE if key.part == GATE_ROLE else JUDGE_ROLE],
+            models[GATE_ROLE if key.part == GATE_ROLE else _JUDGE_ROLE],
             case.id,
             self.fence_key,
             shorter=self.shorter,
@@ -160,7 +159,7 @@ class _Asker:
         """Return the model's answer; without notes, a fixed answer that says so, without a request."""
         if not case.notes:
             return translator(case.prompt_language)(NO_NOTES)
-        (model,) = models[ANSWER_ROLE].values()
+        (model,) = models[_ANSWER_ROLE].values()
         reply = await model.ask(
             _messages(case, self.fence_key),
             AnswerReply,
@@ -252,13 +251,6 @@ def _ask_about(
     return replace(run, results={key: _failed(result) for key, result in run.results.items()})
 
 
-def least_calls(prepared: PreparedAnswers) -> int:
-    """Return the number of requests that judge the first answer completely; 0 without a model."""
-    options, first = prepared.options, next(iter(prepared.cases.values()))
-    fresh = judged_again(list(prepared.cases), options.fresh_fraction, options.seed)
-    return _needs(prepared, fresh, ItemKey(first.id), first)
-
-
 def _needs(prepared: PreparedAnswers, fresh: Collection[str], key: ItemKey, case: EvalCase) -> int:
     judge, answering = prepared.judge.judge, 0
     if prepared.gate and key.part == GATE_ROLE:
@@ -273,10 +265,10 @@ def _open_models(prepared: PreparedAnswers, account: Account) -> Models:
     """Open the models of the judge, of answering if a model answers, and of the quality gate if there is one."""
     options, judge = prepared.options, prepared.judge.judge
     names = judge.models(options)
-    models = {JUDGE_ROLE: account.open(JUDGE_ROLE, names, options, judge.settings)}
+    models = {_JUDGE_ROLE: account.open(_JUDGE_ROLE, names, options, judge.settings)}
     if options.answer_model:
-        models[ANSWER_ROLE] = account.open(
-            ANSWER_ROLE,
+        models[_ANSWER_ROLE] = account.open(
+            _ANSWER_ROLE,
             [options.answer_model],
             options.for_answering(),
             lambda settings: settings.spoken(
@@ -307,33 +299,6 @@ def _identity(prepared: PreparedAnswers) -> dict[str, str]:
 
 
 _MIN_ANSWER = 40  # tokens
-
-
-def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
-    """Return estimates (see `estimate_calls`) of a prepared run: answering if a model answers, judging, checking."""
-    options, judge = prepared.options, prepared.judge.judge
-    works: list[Estimate] = []
-    limiters = Limiters()
-
-    def add(
-        what: Text, model: str, calls: Sequence[PlannedCall], reached: ModelRunOptions = options
-    ) -> None:
-        work = _("{work} {count:,} answers", work=what, count=len(prepared.cases))
-        works.append(estimate_calls(work, model, calls, reached, limiters=limiters))
-
-    if options.answer_model:
-        calls = [call for case in prepared.cases.values() for call in _answering(prepared, case)]
-        add(_("generating"), options.answer_model, calls, reached=options.for_answering())
-    models = judge.models(options)
-    by_what: dict[str, list[PlannedCall]] = {}
-    for call in _planned(prepared, judge):
-        by_what.setdefault(call.what, []).append(call)
-    for what, group in by_what.items():
-        add(what, group[0].model or models[0], with_fresh(group, options))
-    if gate := prepared.gate:
-        checks = with_fresh(_planned(prepared, gate.judge), options)
-        add(_("applying the checklist to"), options.settings().model, checks)
-    return works
 
 
 def _planned(prepared: PreparedAnswers, judge: Judge[AnswerCase, Any]) -> list[PlannedCall]:
@@ -413,9 +378,9 @@ def _ask_system(
                 timeout_ms=prepared.options.timeout_ms,
                 on_end=store_result,
             )
-        except Stopped as stop:
+        except Interrupted as stop:
             interrupted = True
-            for outcome in stop.outcomes:
+            for outcome in stop.results:
                 if ItemKey(outcome.item_id, SYSTEM_ROLE) not in store.results:
                     store.append(_result(outcome, is_run=is_run))
         results = {key: store.results[key] for key in keys if key in store.results}
@@ -483,17 +448,6 @@ def _result(outcome: ItemOutcome[Reply], *, is_run: bool) -> ItemResult:
     return ItemResult(outcome.item_id, "scored", value=value, latency_ms=took, part=SYSTEM_ROLE)
 
 
-def with_run(prepared: PreparedAnswers) -> PreparedAnswers:
-    """Add the answers of a run file, without storing them; raises InputError if it cannot be used."""
-    with closing(_system_of(prepared, None)) as system:
-        requests = _Requests(system).by_id(list(prepared.cases.values()))
-        outcomes = [attempt(name, send) for name, send in requests.items()]
-    results = [_result(outcome, is_run=True) for outcome in outcomes]
-    answered = with_answers(prepared, {result.key: result for result in results})
-    cases = {name: case for name, case in answered.cases.items() if case.response}
-    return replace(prepared, cases=cases, warnings=(*prepared.warnings, *system.warnings))
-
-
 @dataclass
 class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
     """Checked answers, queries with notes for a model to answer from, or questions for a system."""
@@ -527,7 +481,7 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
         if self.prepared.system is None:
             return _ask_about(self.prepared, out, progress, shard, begun=False)
         if shard and not shard.gathers:  # the process that began the run stored the answers
-            prepared = with_answers(self.prepared, read_results(unfinished_folder(out)))
+            prepared = self.prepared.with_answers(read_results(unfinished_folder(out)))
             return _ask_about(prepared, out, progress, shard, begun=False)
         if shard and is_resumable(out) and self.prepared.options.resume is None:
             self.system_results = self.system_results or _stored_answers(self.prepared, out)
@@ -537,7 +491,7 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
             raise KeyboardInterrupt
         if answers.interrupted:
             return ModelRun(answers.results, (), interrupted=True)
-        prepared = with_answers(self.prepared, answers.results)
+        prepared = self.prepared.with_answers(answers.results)
         run = _ask_about(prepared, out, progress, shard, begun=True)
         return replace(run, results={**answers.final, **run.results})
 
@@ -547,3 +501,50 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
             warnings = (*prepared.warnings, *self.system_results.warnings)
             prepared = replace(prepared, warnings=warnings)
         return record_answers(prepared, run, model_run, started)
+
+    def with_run(self) -> "AnswerEvaluation":
+        """Add the answers of a run file, without storing them; raises InputError if it cannot be used."""
+        prepared = self.prepared
+        with closing(_system_of(prepared, None)) as system:
+            requests = _Requests(system).by_id(list(prepared.cases.values()))
+            outcomes = [attempt(name, send) for name, send in requests.items()]
+        results = [_result(outcome, is_run=True) for outcome in outcomes]
+        answered = prepared.with_answers({result.key: result for result in results})
+        cases = {name: case for name, case in answered.cases.items() if case.response}
+        warnings = (*prepared.warnings, *system.warnings)
+        return replace(self, prepared=replace(prepared, cases=cases, warnings=warnings))
+
+    def estimate(self) -> list[Estimate]:
+        """Return estimates (see `estimate_calls`): answering if a model answers, judging, checking."""
+        prepared, options = self.prepared, self.prepared.options
+        judge = prepared.judge.judge
+        works: list[Estimate] = []
+        limiters = Limiters()
+
+        def add(
+            what: Text, model: str, calls: Sequence[PlannedCall], reached: ModelRunOptions = options
+        ) -> None:
+            work = _("{work} {count:,} answers", work=what, count=len(prepared.cases))
+            works.append(estimate_calls(work, model, calls, reached, limiters=limiters))
+
+        if options.answer_model:
+            calls = [
+                call for case in prepared.cases.values() for call in _answering(prepared, case)
+            ]
+            add(_("generating"), options.answer_model, calls, reached=options.for_answering())
+        models = judge.models(options)
+        by_what: dict[str, list[PlannedCall]] = {}
+        for call in _planned(prepared, judge):
+            by_what.setdefault(call.what, []).append(call)
+        for what, group in by_what.items():
+            add(what, group[0].model or models[0], with_fresh(group, options))
+        if gate := prepared.gate:
+            checks = with_fresh(_planned(prepared, gate.judge), options)
+            add(_("applying the checklist to"), options.settings().model, checks)
+        return works
+
+    def least_calls(self) -> int:
+        """Return the number of requests that judge the first answer completely; 0 without a model."""
+        options, first = self.prepared.options, next(iter(self.prepared.cases.values()))
+        fresh = judged_again(list(self.prepared.cases), options.fresh_fraction, options.seed)
+        return _needs(self.prepared, fresh, ItemKey(first.id), first)

@@ -69,7 +69,7 @@ def _item(item: AnswerItemReport, say: Translator, tags: list[int]) -> list[obje
         evaluation.utility,
         evaluation.confidence or "",
         "judged" if item.verdict else outcome,
-        pieces(item),
+        _pieces(item),
         [_claim(claim, item, say) for claim in evaluation.claims],
         [
             (use.note_index, use.note_title, use.cited, use.relevant_claim, use.marked)
@@ -97,7 +97,7 @@ def _item(item: AnswerItemReport, say: Translator, tags: list[int]) -> list[obje
     ]
 
 
-def pieces(item: AnswerItemReport) -> list[tuple[str, str, int]]:
+def _pieces(item: AnswerItemReport) -> list[tuple[str, str, int]]:
     """Split the answer into text, the verdict of a claim or role of a sentence ("" between them), and its number."""
     answer, evaluation = item.answer or "", item.evaluation or NOT_EVALUATED
     claims = [(claim, claim.verdict) for claim in evaluation.claims]
@@ -123,7 +123,7 @@ def _claim(claim: EvaluatedClaim, item: AnswerItemReport, say: Translator) -> li
         *_source(evidence, item, claim.source),
         next((label.verdict for label in labels if label.claim == claim.id), ""),
         evidence.get("method") == "fuzzy",
-        support_checks(claim),
+        _support_checks(claim),
         (claim.reported_role, claim.veto) if claim.veto else None,
         claim.untold,
         claim.share,
@@ -201,7 +201,7 @@ _SOURCE_DOUBTS = (
 )  # fmt: skip
 
 
-def support_checks(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
+def _support_checks(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
     """Return the checks of a claim (model's verdict, proof, meaning) in order with their results; None if unknown."""
     checks: list[tuple[str, bool | None]] = []
     if claim.reported_verdict:

@@ -227,7 +227,7 @@ def _case(row: CheckedAnswer) -> EvalCase:
 def _label_warnings(file: Path, chosen: Sequence[CheckedAnswer]) -> Iterator[Text]:
     """Yield a warning for each labelled claim that the answer lacks, and one for all facts that the notes lack."""
     for row in chosen:
-        for text in unmatched_labels(row.item.answer or "", row.item.labels):
+        for text in _unmatched_labels(row.item.answer or "", row.item.labels):
             yield _(
                 '{file}:{line}: field "labels.claims": the answer has no claim "{text}", so the label is not used.',
                 file=file,
@@ -253,7 +253,7 @@ def _label_warnings(file: Path, chosen: Sequence[CheckedAnswer]) -> Iterator[Tex
         )
 
 
-def unmatched_labels(answer: str, labels: AnswerLabels | None) -> list[str]:
+def _unmatched_labels(answer: str, labels: AnswerLabels | None) -> list[str]:
     """Return the labelled claims that the answer lacks."""
     if labels is None:
         return []

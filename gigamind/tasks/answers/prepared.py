@@ -158,21 +158,18 @@ class PreparedAnswers(PreparedInput):
     # Reads the contexts that the system returns with its answers.
     contexts: ContextReader | None = None
 
-
-def with_answers(
-    prepared: PreparedAnswers, results: Mapping[ItemKey, ItemResult]
-) -> PreparedAnswers:
-    """Add the answers of a system, if there is one, from the results of a run."""
-    reader = prepared.contexts
-    if reader is None:
-        return prepared
-    cases = {
-        name: _answered(case, answer, reader)
-        if (answer := results.get(ItemKey(name, SYSTEM_ROLE))) and answer.value
-        else case
-        for name, case in prepared.cases.items()
-    }
-    return replace(prepared, cases=cases)
+    def with_answers(self, results: Mapping[ItemKey, ItemResult]) -> "PreparedAnswers":
+        """Add the answers of a system, if there is one, from the results of a run."""
+        reader = self.contexts
+        if reader is None:
+            return self
+        cases = {
+            name: _answered(case, answer, reader)
+            if (answer := results.get(ItemKey(name, SYSTEM_ROLE))) and answer.value
+            else case
+            for name, case in self.cases.items()
+        }
+        return replace(self, cases=cases)
 
 
 def _answered(case: EvalCase, result: ItemResult, reader: ContextReader) -> EvalCase:

@@ -16,6 +16,7 @@ from gigamind.metrics.table import label_text, use_of
 from gigamind.records import judged
 from gigamind.records.schema import IntervalReport, Milliseconds, Record, TaskSummary
 from gigamind.release import model
+from gigamind.release.model import SnapshotCheck
 from gigamind.stats.intervals import averaged, sliced
 from gigamind.systems.dialect import SystemHealth
 
@@ -455,7 +456,7 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
         answerable = [pair for pair in pairs if not pair[1].unanswerable]
         answered = [({"answered": a.answered}, {"answered": b.answered}) for a, b in answerable]
         values |= model.paired_values("answers", ("answered",), answered)
-        return values | model.check_values([(a.check, b.check) for a, b in pairs])
+        return values | SnapshotCheck.values([(a.check, b.check) for a, b in pairs])
 
     def change(self, before: AnswerItem, after: AnswerItem) -> model.Change | None:
         """Compare by correctness, then completeness, utility, the effect of a refusal, and the checklist.
@@ -481,7 +482,7 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
             parts += [_("unsupported claim: {claim}", claim=text) for text in lost[:1]]
             missing = [text for text in after.left_out if text not in before.left_out]
             parts += [_("missing from the answer: {what}", what=text) for text in missing[:1]]
-        checked, difference = model.check_change(before.check, after.check)
+        checked, difference = SnapshotCheck.change(before.check, after.check)
         parts += [difference] if difference else []
         gain = gain or checked
         return model.Change(gain, joined(parts)) if gain else None

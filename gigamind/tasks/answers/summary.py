@@ -15,8 +15,8 @@ from pydantic import BaseModel
 
 from gigamind.datasets.schema import AnswerLabels, LabelledFact
 from gigamind.evaluation.costs import coverage_report, flip_report, llm_report, unread_fields
-from gigamind.evaluation.shards import ModelRun, unscored
-from gigamind.evaluation.task import Run, run_report
+from gigamind.evaluation.shards import ModelRun
+from gigamind.evaluation.task import Run
 from gigamind.evaluation.workers import latency
 from gigamind.evidence.record import quality
 from gigamind.evidence.result import Aligned
@@ -59,7 +59,6 @@ from gigamind.tasks.answers.prepared import (
     Gate,
     PreparedAnswers,
     backing,
-    with_answers,
 )
 from gigamind.vault.language import text_language
 
@@ -68,15 +67,15 @@ def record_answers(
     prepared: PreparedAnswers, run: Run[None], model_run: ModelRun, started: datetime
 ) -> schema.AnswerRunRecord:
     """Return the content of a run's out folder."""
-    cases = with_answers(prepared, model_run.results).cases
+    cases = prepared.with_answers(model_run.results).cases
     items = _lines(cases.values(), model_run)
     summary = _summarise_answers(prepared, run, model_run, items)
     if summary.system:
         warnings = (*prepared.warnings, *_quality_warnings(summary.system, items))
         prepared = replace(prepared, warnings=warnings)
     index = "none" if prepared.options.answer_model is None else RAG_SCHEMA_VERSION
-    report = run_report(prepared, started, summary.status, index, prepared.judge.report)
-    errors = [*prepared.errors, *unscored(model_run, lambda key: _KINDS.get(key.part, _VERDICT))]
+    report = prepared.report(started, summary.status, index, prepared.judge.report)
+    errors = [*prepared.errors, *model_run.unscored(lambda key: _KINDS.get(key.part, _VERDICT))]
     attempts = model_run.attempts if summary.llm else None
     return Record(report, summary, items, errors, attempts, summary.llm)
 

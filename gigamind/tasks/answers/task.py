@@ -99,12 +99,14 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
 
     def check(self, options: AnswerEvalOptions) -> Checked:
         """Check the input with keyword search, because other embedders may be paid."""
-        from gigamind.tasks.answers.judging import estimate_answers, least_calls, with_run
+        from gigamind.tasks.answers.judging import AnswerEvaluation
         from gigamind.tasks.answers.prepare import prepare_answers
 
         prepared = prepare_answers(options.model_copy(update={"mode": "keyword"}), Quiet())
+        evaluation = AnswerEvaluation(prepared)
         if prepared.system and prepared.system.kind == "run":
-            prepared = with_run(prepared)
+            evaluation = evaluation.with_run()
+            prepared = evaluation.prepared
         count = len(prepared.cases) // (options.repeats if prepared.system else 1)
         ready = (
             n_("{n} question ready to evaluate", "{n:,} questions ready to evaluate", n=count)
@@ -112,8 +114,7 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
             else n_("{n} answer ready to evaluate", "{n:,} answers ready to evaluate", n=count)
         )
         found = prepared.errors, prepared.warnings, prepared.dataset_hash, prepared.notes_hash
-        work = (lambda: estimate_answers(prepared), lambda: least_calls(prepared))
-        return Checked(ready, ready, *found, *work)
+        return Checked(ready, ready, *found, evaluation.estimate, evaluation.least_calls)
 
 
 def _context_fix(run: RunReport) -> Text:

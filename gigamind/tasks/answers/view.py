@@ -11,10 +11,10 @@ from gigamind.records.schema import IntervalReport
 from gigamind.release.model import PASS_RATE
 from gigamind.release.shortfall import LANGUAGES
 from gigamind.reports import document as doc
-from gigamind.reports.comparison import WORDS_BLIND, main_figures
+from gigamind.reports.comparison import WORDS_BLIND, main_keys
 from gigamind.reports.labels import LABELS
 from gigamind.reports.verdict import slice_name
-from gigamind.reports.views import Figure, View, slice_table
+from gigamind.reports.views import Figure, View, measured, slice_table
 from gigamind.tasks.answers import schema
 from gigamind.tasks.answers.page import list_data, reasons
 from gigamind.tasks.answers.schema import AnswerSnapshot
@@ -121,17 +121,20 @@ class AnswerView(View[schema.AnswerSummaryReport, schema.AnswerItemReport, Answe
 
     def sections(self, record: schema.AnswerRunRecord, say: Translator) -> Iterator[doc.Section]:
         summary, judge = record.summary, record.run.judge
-        known = [(x, summary.variance.get(x.name)) for x in main_figures(summary.overall)]
+        figures = measured(super().figures(summary))
+        keys = main_keys([figure.key for figure in figures])
+        main = [figure for figure in figures if figure.key in keys]
+        known = [(x, summary.variance.get(x.name)) for x in main]
         if varied := [(label_text(figure.key), found) for figure, found in known if found]:
             yield doc.Section("repeats", _("Variation of the answers"), tuple(_repeats(varied)))
         if refusals := _refusals(record.items):
             yield doc.Section("refusals", _("Answered or refused"), (refusals,))
         if summary.counts.answers_evaluated and not _own(judge):
-            yield doc.folded("claims", _("Claims"), *_claims(record))
+            yield doc.Section.closed("claims", _("Claims"), *_claims(record))
         if summary.quality:
-            yield doc.folded("checklist", _("Checklist"), *_checklist(summary.quality, say))
-        if slices := _by_slice(summary):
-            yield doc.folded("slices", _("Results by slice"), slices)
+            yield doc.Section.closed("checklist", _("Checklist"), *_checklist(summary.quality, say))
+        if slices := _by_slice(summary, [figure.key for figure in main]):
+            yield doc.Section.closed("slices", _("Results by slice"), slices)
         if times := summary.performance.system:
             rows = (
                 ("p50", doc.Time(times.p50_ms)),
@@ -140,7 +143,7 @@ class AnswerView(View[schema.AnswerSummaryReport, schema.AnswerItemReport, Answe
                 (_("answers"), doc.Count(times.n)),
             )
             title = _("Response time of the evaluated system")
-            yield doc.folded("times", title, doc.Facts(rows))
+            yield doc.Section.closed("times", title, doc.Facts(rows))
 
     list_title = _("Answers")
     list_script = "answer_item.js"
@@ -233,7 +236,7 @@ def _refusals(items: Sequence[schema.AnswerItemReport]) -> doc.Table | None:
     }
     shown = [row for known, row in rows.items() if counts[known, True] or counts[known, False]]
     heads = ("", _("the system answered"), _("the system refused"))
-    return doc.table(heads, shown) if shown else None
+    return doc.Table.of(heads, shown) if shown else None
 
 
 _TWICE = 1 - 0.5**0.5  # share by which twice the questions narrow an interval
@@ -251,7 +254,7 @@ def _repeats(known: Sequence[tuple[Text, schema.VarianceReport]]) -> Iterator[do
         )
         for name, found in known
     ]
-    yield doc.table((*heads, _("verdicts on an answer")), rows)
+    yield doc.Table.of((*heads, _("verdicts on an answer")), rows)
     name, found = known[0]
     per_item = found.scores / found.items
     if not found.item + found.system + (found.judge or 0.0):
@@ -301,8 +304,8 @@ def _claims(record: schema.AnswerRunRecord) -> Iterator[doc.Block]:
         most_first = sorted(numbers.items(), key=lambda pair: -pair[1])
         rows = [(LABELS[name], doc.Count(n)) for name, n in most_first]
         if rows:
-            yield doc.table((head, _("count")), rows)
-    yield from (doc.Prose(x) for x in (rejected_support(summary), second_look(summary)) if x)
+            yield doc.Table.of((head, _("count")), rows)
+    yield from (doc.Prose(x) for x in (_rejected_support(summary), _second_look(summary)) if x)
     yield doc.Facts(
         (
             (_("evaluated answers"), doc.Count(counts.answers_evaluated, counts.answers_total)),
@@ -312,7 +315,7 @@ def _claims(record: schema.AnswerRunRecord) -> Iterator[doc.Block]:
     )
 
 
-def rejected_support(summary: schema.AnswerSummaryReport) -> Text:
+def _rejected_support(summary: schema.AnswerSummaryReport) -> Text:
     """Return how many claims only the model calls supported, and why; without a model, how loose its verdicts are."""
     model_supported, rejected = summary.reported_verdicts.get("supported", 0), summary.not_believed
     if not summary.reported_verdicts and summary.loose:
@@ -343,7 +346,7 @@ def rejected_support(summary: schema.AnswerSummaryReport) -> Text:
     )
 
 
-def second_look(summary: schema.AnswerSummaryReport) -> Text:
+def _second_look(summary: schema.AnswerSummaryReport) -> Text:
     """Return which models made the second check, and whether it counts; "" without a second check."""
     if not summary.second_looks:
         return ""
@@ -394,10 +397,10 @@ def _checklist(quality: schema.QualitySummaryReport, say: Translator) -> tuple[d
         rates = [doc.Proportion(part.items[place].rate) for part in parts.values()]
         interval = doc.Interval(item.low, item.high)
         rows.append((name, doc.Proportion(item.rate), interval, *rates, doc.Count(item.unproven)))
-    return doc.Prose(text), doc.table(heads, rows)
+    return doc.Prose(text), doc.Table.of(heads, rows)
 
 
-def _by_slice(summary: schema.AnswerSummaryReport) -> doc.Table | None:
+def _by_slice(summary: schema.AnswerSummaryReport, keys: Sequence[str]) -> doc.Table | None:
     """Return the metrics of all answers, each language if there are several, and the most frequent tags."""
     languages = summary.by_language.items() if len(summary.by_language) > 1 else ()
     tags = sorted(summary.by_tag.items(), key=lambda entry: (-entry[1].items, entry[0]))
@@ -406,7 +409,6 @@ def _by_slice(summary: schema.AnswerSummaryReport) -> doc.Table | None:
         *((slice_name("language", name), part) for name, part in languages),
         *((slice_name("tag", tag), part) for tag, part in tags[:_TAGS]),
     ]
-    keys = [figure.key for figure in main_figures(summary.overall)]
     if len(slices) == 1 or not keys:
         return None
     few = any(part.items < _FEW for _name, part in slices)

@@ -17,7 +17,8 @@ from gigamind.datasets.jsonl import read_links
 from gigamind.errors import InputError
 from gigamind.evaluation.inputs import PreparedInput, draw
 from gigamind.evaluation.progress import Progress
-from gigamind.evaluation.task import Evaluation, Interrupted, Run, run_report
+from gigamind.evaluation.task import Evaluation, Run
+from gigamind.evaluation.workers import Interrupted
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking, RunFile, note_of, read_json_run
 from gigamind.linking.anchors import fold
@@ -414,7 +415,7 @@ class _LinkEvaluation(Evaluation[schema.LinkSummaryReport, schema.LinkItemReport
                 for name, count in summary.system.oddities.items()
             )
             prepared = replace(prepared, warnings=(*prepared.warnings, *warnings))
-        report = run_report(prepared, started, summary.status)
+        report = prepared.report(started, summary.status)
         return Record(report, summary, [note.item for note in run.results], prepared.errors)
 
 

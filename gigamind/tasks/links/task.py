@@ -49,14 +49,14 @@ def _notes_json(
     return items_script(say, rows, compared=comparison is not None, tags=(), causes=causes)
 
 
-def kind_of(suggestion: schema.SuggestionReport) -> str:
+def _kind_of(suggestion: schema.SuggestionReport) -> str:
     """Classify a suggestion: expected ("hit"), new to the note ("novel") or already linked there ("linked")."""
     return "hit" if suggestion.hit else "novel" if suggestion.novel else "linked"
 
 
-def pieces(item: schema.LinkItemReport) -> list[_Piece]:
+def _pieces(item: schema.LinkItemReport) -> list[_Piece]:
     """Split the note's text into plain pieces and links. Apart from gaps, the pieces add up to the text."""
-    marks = [(s.anchor, kind_of(s), s.target) for s in item.suggestions if s.anchor]
+    marks = [(s.anchor, _kind_of(s), s.target) for s in item.suggestions if s.anchor]
     marks += [(row.passage, "miss", ", ".join(row.targets)) for row in item.missed if row.passage]
     units = Utf16(item.text)
     spans = [
@@ -95,14 +95,14 @@ def _item(item: schema.LinkItemReport, change: str, before: schema.LinkItem | No
         PurePosixPath(item.note).stem,
         item.language,
         change,
-        pieces(item),
+        _pieces(item),
         [
             (row.anchor, ", ".join(row.targets), x.cause, _ranked(x.own), _ranked(x.instead))
             for row, x in item.explained
         ],
         [
             (
-                *(s.anchor.text if s.anchor else "–", s.target, s.confidence, kind_of(s)),
+                *(s.anchor.text if s.anchor else "–", s.target, s.confidence, _kind_of(s)),
                 int(s.hit and s.span_exact is False),
                 s.reason,
             )
@@ -282,8 +282,10 @@ def _misses(record: schema.LinkRunRecord) -> doc.Section | None:
     lead = _(
         "Removed links that were not suggested. The list of notes below can show all links with one cause."
     )
-    shown = doc.filled(doc.Table(names, tuple(groups)))
-    return doc.folded("misses", _("Missed links by cause"), doc.Prose(lead, faint=True), shown)
+    shown = doc.Table(names, tuple(groups)).filled()
+    return doc.Section.closed(
+        "misses", _("Missed links by cause"), doc.Prose(lead, faint=True), shown
+    )
 
 
 def _thresholds(record: schema.LinkRunRecord) -> doc.Section | None:
@@ -307,7 +309,9 @@ def _thresholds(record: schema.LinkRunRecord) -> doc.Section | None:
         " check it on other links. Only links removed for the test count as right, so every other good suggestion"
         " counts as wrong."
     )
-    return doc.folded("thresholds", _("Results by threshold"), doc.table(names, rows, caption))
+    return doc.Section.closed(
+        "thresholds", _("Results by threshold"), doc.Table.of(names, rows, caption)
+    )
 
 
 def _languages(record: schema.LinkRunRecord) -> doc.Section | None:
@@ -321,7 +325,7 @@ def _languages(record: schema.LinkRunRecord) -> doc.Section | None:
     unreliable = _("Slices with fewer than {n} notes are unreliable.", n=_FEW_NOTES) if few else ""
     keys = keys_in("page", blocks_of("links"), _topk(record))
     shown = slice_table(parts, {_("notes"): lambda part: part.notes}, keys, unreliable)
-    return doc.folded("slices", _("Results by language"), doc.filled(shown))
+    return doc.Section.closed("slices", _("Results by language"), shown.filled())
 
 
 class LinkTask(Task[LinkEvalOptions, schema.LinkSummaryReport, schema.LinkItemReport]):

@@ -56,40 +56,59 @@ class FreeJudges:
     by_kind: Mapping[FreeJudge, RuleJudge]
     engine: Engine | None
 
+    @classmethod
+    def of(cls, run: SearchJudge | None, engine: Engine | None) -> "FreeJudges":
+        """Return gigamind's free judges that can judge this search; the run's own judge replaces the one of its kind.
 
-def free_judges(run: SearchJudge | None, engine: Engine | None) -> FreeJudges:
-    """Return gigamind's free judges that can judge this search; the run's own judge replaces the one of its kind.
+        Another system is judged only by a threshold that was set for it. An unusable judge file raises InputError.
+        """
+        if run is None:
+            return cls({}, None)
+        chosen = run.judge
+        if engine is None:
+            return cls({"threshold": chosen} if isinstance(chosen, ThresholdJudge) else {}, None)
+        embedder = engine.semantic.embedder.name if engine.semantic else None
+        judges: dict[FreeJudge, RuleJudge] = {}
+        for kind in get_args(FreeJudge):
+            if kind == "answer_score" and engine.balance is None:
+                continue
+            own = chosen.kind == kind
+            judge = chosen if own else load_question_judge(judge_path(kind), "en", embedder)
+            if isinstance(judge, RuleJudge):
+                judges[kind] = judge
+        return cls(judges, engine)
 
-    Another system is judged only by a threshold that was set for it. An unusable judge file raises InputError.
-    """
-    if run is None:
-        return FreeJudges({}, None)
-    chosen = run.judge
-    if engine is None:
-        return FreeJudges({"threshold": chosen} if isinstance(chosen, ThresholdJudge) else {}, None)
-    embedder = engine.semantic.embedder.name if engine.semantic else None
-    judges: dict[FreeJudge, RuleJudge] = {}
-    for kind in get_args(FreeJudge):
-        if kind == "answer_score" and engine.balance is None:
-            continue
-        own = chosen.kind == kind
-        judge = chosen if own else load_question_judge(judge_path(kind), "en", embedder)
-        if isinstance(judge, RuleJudge):
-            judges[kind] = judge
-    return FreeJudges(judges, engine)
+    def verdicts(self, query: str, ranking: Sequence[Scored]) -> dict[str, FreeVerdict]:
+        """Return each judge's verdict on a query, by kind; empty if the system returned no score for the first note."""
+        if self.engine is None and ranking and ranking[0].base_score is None:
+            return {}
+        return {
+            kind: verdict
+            for kind, judge in self.by_kind.items()
+            if (verdict := _decide(judge, self.engine, query, ranking))
+        }
 
-
-def judge_freely(
-    judges: FreeJudges, query: str, ranking: Sequence[Scored]
-) -> dict[str, FreeVerdict]:
-    """Return each judge's verdict on a query, by kind; empty if the system returned no score for the first note."""
-    if judges.engine is None and ranking and ranking[0].base_score is None:
-        return {}
-    return {
-        kind: verdict
-        for kind, judge in judges.by_kind.items()
-        if (verdict := _decide(judge, judges.engine, query, ranking))
-    }
+    def rates(self, chosen: str, items: Sequence[ItemReport]) -> tuple[JudgeRates, ...]:
+        """Return the accuracy of each judge; `chosen` is the kind of the run's own judge."""
+        rates: list[JudgeRates] = []
+        for kind, judge in self.by_kind.items():
+            judged = (item for item in items if kind in item.judges)
+            counts = confusion((not x.answerable, x.judges[kind].unanswerable) for x in judged)
+            rates.append(
+                JudgeRates.like(
+                    counts,
+                    kind=kind,
+                    chosen=kind == chosen,
+                    setting=judge.file.min_probability
+                    if isinstance(judge, CalibratedJudge)
+                    else judge.min_score,
+                    missed=counts.fn,
+                    unanswerable=counts.tp + counts.fn,
+                    refused=counts.fp,
+                    answerable=counts.fp + counts.tn,
+                )
+            )
+        return tuple(rates)
 
 
 def _decide(
@@ -103,31 +122,6 @@ def _decide(
         return judge_by_calibration(signals_of(engine, query), judge)
     score = engine.answer_score(query) or 0.0
     return FreeVerdict(unanswerable=not ranking or score < judge.min_score, score=score)
-
-
-def free_rates(
-    judges: FreeJudges, chosen: str, items: Sequence[ItemReport]
-) -> tuple[JudgeRates, ...]:
-    """Return the accuracy of each judge; `chosen` is the kind of the run's own judge."""
-    rates: list[JudgeRates] = []
-    for kind, judge in judges.by_kind.items():
-        judged = (item for item in items if kind in item.judges)
-        counts = confusion((not x.answerable, x.judges[kind].unanswerable) for x in judged)
-        rates.append(
-            JudgeRates.like(
-                counts,
-                kind=kind,
-                chosen=kind == chosen,
-                setting=judge.file.min_probability
-                if isinstance(judge, CalibratedJudge)
-                else judge.min_score,
-                missed=counts.fn,
-                unanswerable=counts.tp + counts.fn,
-                refused=counts.fp,
-                answerable=counts.fp + counts.tn,
-            )
-        )
-    return tuple(rates)
 
 
 _MOST_REFUSED = 0.2  # of the answerable queries; a judge that refuses more is not usable
@@ -297,8 +291,8 @@ def _accepted(
     """Return how many of the questions each judge accepts over these notes."""
     vault = Vault(Path(), tuple(notes), ())
     with open_retriever(vault, Identities(notes), settings, quiet, keeps_index=False) as engine:
-        judges = free_judges(run, engine)
-        found = [judge_freely(judges, query, engine.search(query)) for _path, query in probes]
+        judges = FreeJudges.of(run, engine)
+        found = [judges.verdicts(query, engine.search(query)) for _path, query in probes]
     return {kind: sum(not own[kind].unanswerable for own in found) for kind in judges.by_kind}
 
 

@@ -71,7 +71,7 @@ def _quote(
     )
 
 
-ROLE = "unanswerable"
+_ROLE = "unanswerable"
 
 
 def _case(prepared: Prepared, item: ItemReport) -> tuple[QuestionCase, Sequence[ContextNote]]:
@@ -100,7 +100,7 @@ def ask_model(
 
     async def ask(models: Models, key: ItemKey, item: ItemReport) -> Any:  # noqa: ANN401  JSON values
         case, context = _case(prepared, item)
-        asking = Asking(models[ROLE], item.id, fence, shorter=SHORTER_CONTEXT)
+        asking = Asking(models[_ROLE], item.id, fence, shorter=SHORTER_CONTEXT)
         verdict, flipped = await judge.judge(case, asking), None
         report = _judgement(prepared, verdict.detail, context, asking.unread)
         if key.item_id in fresh:
@@ -109,7 +109,7 @@ def ask_model(
         return report.model_copy(update={"flipped": flipped}).model_dump(mode="json")
 
     def connect(account: Account) -> Models:
-        return {ROLE: account.open(ROLE, judge.models(options), options, judge.settings)}
+        return {_ROLE: account.open(_ROLE, judge.models(options), options, judge.settings)}
 
     return ask_all(
         {ItemKey(name): item for name, item in items.items()},

@@ -153,6 +153,34 @@ class Prepared(PreparedInput):
             self.converters[path] = Utf16(note.text)
         return self.converters[path]
 
+    def blunt_threshold(self) -> tuple[Text, ...]:
+        """Return a warning if the threshold of gigamind's own search is too low to detect any unanswerable query.
+
+        The best BM25 chunk has a keyword score of 1, so if any word matches, the best note scores at least the keyword
+        weight. A note that the link graph moves above it lacks only the boost.
+        """
+        options, judge = self.options, self.judge.judge if self.judge else None
+        if (
+            not options.is_builtin
+            or not isinstance(judge, ThresholdJudge)
+            or judge.kind != "threshold"
+            or options.retrieval.balanced
+            or all(query.item.answerable for query in self.queries)
+        ):
+            return ()
+        floor = (1 - options.retrieval.semantic_share) / (1 + BOOST * options.graph_rerank)
+        if not 0 < judge.min_score <= floor:
+            return ()
+        caution = _(
+            "With --min-score {score:g}, gigamind detects no unanswerable query that shares a word with the vault. In"
+            " {mode} mode, the top score of a query is then at least {floor:.3g}. The report of the run shows whether"
+            " another --unanswerable-mode does better on your queries.",
+            score=judge.min_score,
+            floor=floor,
+            mode=options.mode,
+        )
+        return (caution,)
+
 
 def prepare(options: SearchEvalOptions) -> Prepared:
     """Read and check all input of a run.
@@ -207,32 +235,3 @@ def _idle_fusion(options: SearchEvalOptions) -> Iterator[Text]:
         yield _(
             "--title-weight {weight:g}: only balanced fusion uses it. Remove it.", weight=weight
         )
-
-
-def blunt_threshold(prepared: Prepared) -> tuple[Text, ...]:
-    """Return a warning if the threshold of gigamind's own search is too low to detect any unanswerable query.
-
-    The best BM25 chunk has a keyword score of 1, so if any word matches, the best note scores at least the keyword
-    weight. A note that the link graph moves above it lacks only the boost.
-    """
-    options, judge = prepared.options, prepared.judge.judge if prepared.judge else None
-    if (
-        not options.is_builtin
-        or not isinstance(judge, ThresholdJudge)
-        or judge.kind != "threshold"
-        or options.retrieval.balanced
-        or all(query.item.answerable for query in prepared.queries)
-    ):
-        return ()
-    floor = (1 - options.retrieval.semantic_share) / (1 + BOOST * options.graph_rerank)
-    if not 0 < judge.min_score <= floor:
-        return ()
-    caution = _(
-        "With --min-score {score:g}, gigamind detects no unanswerable query that shares a word with the vault. In"
-        " {mode} mode, the top score of a query is then at least {floor:.3g}. The report of the run shows whether"
-        " another --unanswerable-mode does better on your queries.",
-        score=judge.min_score,
-        floor=floor,
-        mode=options.mode,
-    )
-    return (caution,)

@@ -17,8 +17,8 @@ from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import EvaluationError, QueryTimeoutError
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import ModelRun, Shard
-from gigamind.evaluation.task import Evaluation, Interrupted, Run
-from gigamind.evaluation.workers import Effort, ItemOutcome, Stopped, measure_speed, run_workers
+from gigamind.evaluation.task import Evaluation, Run
+from gigamind.evaluation.workers import Effort, Interrupted, ItemOutcome, run_workers
 from gigamind.evidence.again import find_again
 from gigamind.i18n import _, n_
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking
@@ -42,8 +42,6 @@ from gigamind.tasks.search.free_judges import (
     ENOUGH_LABELS,
     FreeJudges,
     forecast,
-    free_judges,
-    judge_freely,
 )
 from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
 from gigamind.tasks.search.schema import HitReport, ItemReport, ItemResult, RunRecord, SummaryReport
@@ -192,7 +190,7 @@ def _item_report(
 ) -> ItemReport:
     """Apply the free judges to the ranking of one query, and measure its evidence; see `_with_ranking_metrics`."""
     item = query.item
-    verdicts = judge_freely(judges, item.query, ranking.hits)
+    verdicts = judges.verdicts(item.query, ranking.hits)
     verdict = verdicts.get(prepared.judge.judge.kind) if prepared.judge else None
     # Over all ten notes, precision with one relevant note is at most 0.1.
     shown = filter(None, ranking.evidence[: prepared.options.evidence_notes])
@@ -243,7 +241,7 @@ def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
 
 
 @dataclass(frozen=True)
-class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
+class _SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     """Checked input and a search that is ready."""
 
     prepared: Prepared
@@ -286,8 +284,8 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         """Rank the notes for each query, apply the free judges, and compare the ranking with the labels."""
         try:
             return self._measured(self._retrieve(self.prepared.queries[first:end], progress))
-        except Stopped as stop:
-            raise Interrupted(self._measured(stop.outcomes)) from stop
+        except Interrupted as stop:
+            raise Interrupted(self._measured(stop.results)) from stop
 
     def ask(
         self,
@@ -323,7 +321,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         took_ms = run.opening_ms + run.scoring_ms
         effort = Effort.within(took_ms, options.speed_passes, options.seed, clock)
         search = self.recalled if bills else self.retriever
-        return measure_speed(searched, search.ask, effort)
+        return effort.measure(searched, search.ask)
 
     def close(self) -> None:
         self.retriever.close()
@@ -361,7 +359,7 @@ def _error(failure: Failure) -> ErrorReport:
 
 def open_search(
     options: SearchEvalOptions, progress: Progress, retriever: Retriever[RankedNote] | None = None
-) -> SearchEvaluation:
+) -> _SearchEvaluation:
     """Check the input, and index the vault or open the other system, unless the caller has opened `retriever`.
 
     Raises:
@@ -384,14 +382,17 @@ def open_search(
     judge = choose_judge(options, embedder)
     warnings = (*(judge.warnings if judge else ()), *prepared.warnings)
     prepared = replace(prepared, judge=judge, embedding_model=embedder, warnings=warnings)
-    read, judges = partial(_read_engine, prepared, recalled), free_judges(prepared.judge, recalled)
+    read, judges = (
+        partial(_read_engine, prepared, recalled),
+        FreeJudges.of(prepared.judge, recalled),
+    )
     searches = Builtin(engine), Builtin(recalled)
-    return SearchEvaluation(prepared, *searches, read, judges, engine, progress)
+    return _SearchEvaluation(prepared, *searches, read, judges, engine, progress)
 
 
 def _open_system(
     prepared: Prepared, keywords: Engine | None, retriever: Retriever[RankedNote] | None
-) -> SearchEvaluation:
+) -> _SearchEvaluation:
     """Open another system; `keywords` finds the evidence in the notes that it returns."""
     options = prepared.options
     whole = options.sample is None and not prepared.errors
@@ -407,8 +408,8 @@ def _open_system(
     prepared = replace(prepared, options=options, warnings=warnings)
     labelled = (note for query in prepared.queries for note in query.qrels)
     read = _ForeignHits(prepared, keywords, Names(labelled)).read
-    judges = free_judges(prepared.judge, None)
-    return SearchEvaluation(prepared, system, system, read, judges, None)
+    judges = FreeJudges.of(prepared.judge, None)
+    return _SearchEvaluation(prepared, system, system, read, judges, None)
 
 
 def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:

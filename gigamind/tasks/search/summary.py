@@ -7,8 +7,8 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from gigamind.evaluation.shards import ModelRun, unscored
-from gigamind.evaluation.task import Run, run_report
+from gigamind.evaluation.shards import ModelRun
+from gigamind.evaluation.task import Run
 from gigamind.evaluation.workers import latency
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
@@ -24,7 +24,7 @@ from gigamind.systems.dialect import MOST_FAILED, SystemHealth
 from gigamind.systems.settings import DEFAULT_PRESET
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search import schema
-from gigamind.tasks.search.free_judges import FreeJudges, advice, free_rates, weakness
+from gigamind.tasks.search.free_judges import FreeJudges, advice, weakness
 from gigamind.tasks.search.prepare import Prepared
 
 _MIN_RANKINGS = 5  # with fewer, a poor search may miss all labelled notes although its names match
@@ -84,7 +84,7 @@ def _summarise(
     judge = prepared.judge.judge if prepared.judge else None
     generated = {query.item.id for query in prepared.queries if query.item.is_generated}
     reach = prepared.out_of_reach
-    slices = slices_of(items, prepared.options.seed)
+    slices = _slices_of(items, prepared.options.seed)
     overall = slices["overall"]
     return schema.SummaryReport(
         status="interrupted" if run.interrupted else "complete",
@@ -107,7 +107,7 @@ def _summarise(
             latency_method=_latency_method(prepared.system, prepared.options),
             passes=passes,
         ),
-        judges=free_rates(judges, judge.kind, items) if judge else (),
+        judges=judges.rates(judge.kind, items) if judge else (),
         forecast=forecast,
         weak_verdicts=_weak_verdicts(items) if isinstance(judge, CalibratedJudge) else None,
         out_of_reach=reach and schema.OutOfReachReport.like(reach),
@@ -164,17 +164,17 @@ def record_run(
     prepared = replace(prepared, warnings=(*advised, *prepared.warnings, *more))
     errors = [*prepared.errors, *(x for x in results if isinstance(x, ErrorReport))]
     if run.model_run:
-        errors += unscored(run.model_run, lambda _key: ("verdict", _QUERY))
+        errors += run.model_run.unscored(lambda _key: ("verdict", _QUERY))
     report = prepared.judge.report if prepared.judge else None
     own = next((rates for rates in summary.judges if rates.chosen), None)
     judged = report and report.model_copy(update={"weak": own and weakness(own, forecast)})
     index = "none" if prepared.system else RAG_SCHEMA_VERSION
     attempts = run.model_run.attempts if run.model_run else None
-    about = run_report(prepared, started, summary.status, index, judged)
+    about = prepared.report(started, summary.status, index, judged)
     return Record(about, summary, items, errors, attempts, summary.llm)
 
 
-def slices_of(items: Sequence[schema.ItemReport], seed: int) -> dict[str, Any]:
+def _slices_of(items: Sequence[schema.ItemReport], seed: int) -> dict[str, Any]:
     """Return the slices of a summary, by field; equal sets of items get equal intervals."""
     ordered = sorted(items, key=lambda item: item.id)
     names = sorted({name for item in ordered for name in item.metrics})

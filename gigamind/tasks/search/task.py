@@ -92,7 +92,7 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
 
     def check(self, options: SearchEvalOptions) -> Checked:
         from gigamind.tasks.search.judging import estimate, least_calls
-        from gigamind.tasks.search.prepare import blunt_threshold, prepare
+        from gigamind.tasks.search.prepare import prepare
 
         prepared = prepare(options)
         queries, notes = len(prepared.queries), len(prepared.vault.notes)
@@ -113,7 +113,7 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
             unanswerable=queries - answerable,
             vault=vault,
         )
-        warnings = (*blunt_threshold(prepared), *prepared.warnings)
+        warnings = (*prepared.blunt_threshold(), *prepared.warnings)
         hashes = prepared.dataset_hash, prepared.notes_hash
         work = (lambda: estimate(prepared), lambda: least_calls(prepared))
         return Checked(ready, details, prepared.errors, warnings, *hashes, *work)

@@ -248,7 +248,7 @@ def tune(
     judge = next((rates for rates in current.summary.judges if rates.chosen), None)
     best, comparison = None, None
     if tuning.is_switch:
-        min_score = matching_min_score(chosen, judge, progress)
+        min_score = _matching_min_score(chosen, judge, progress)
         if min_score is not None:
             chosen = chosen.model_copy(update={"min_score": min_score})
         best = evaluate(chosen.model_copy(update={"out": out / BEST_FOLDER}))
@@ -308,7 +308,7 @@ def _recommended(fit: Sequence[JudgeRates], current: JudgeRates | None) -> Judge
     return min(candidates, key=lambda rates: rates.both_rates or 0.0, default=None)
 
 
-def matching_min_score(
+def _matching_min_score(
     chosen: SearchEvalOptions, current: JudgeRates | None, progress: Progress | None = None
 ) -> float | None:
     """Return the highest threshold (four decimals) that refuses no more answerable queries than today.

@@ -6,7 +6,7 @@ the note's file.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
 from functools import partial
 from itertools import count
@@ -25,7 +25,7 @@ from gigamind.reports import document as doc
 from gigamind.reports.comparison import DETECT, ranking_lines
 from gigamind.reports.html import items_script
 from gigamind.reports.verdict import slice_name
-from gigamind.reports.views import Counts, View, distinct, figure_of, measured, slice_table
+from gigamind.reports.views import View, distinct, figure_of, measured, slice_table
 from gigamind.spans import Passage, Span
 from gigamind.stats.selection import MIN_ITEMS
 from gigamind.tasks.options import SearchEvalOptions
@@ -73,7 +73,7 @@ class _Tables:
 
 
 def _flags(items: Sequence[schema.ItemReport], comparison: Comparison | None) -> dict[str, int]:
-    failed = {item.id for item in failed_items(items)}
+    failed = {item.id for item in _failed_items(items)}
     changes = {change.id: change.change for change in comparison.changes} if comparison else {}
     return {
         item.id: (_ANSWERABLE * item.answerable)
@@ -179,7 +179,7 @@ def _passage(report: PassageReport) -> Passage:
     return Passage(report.note, report.text, Span(report.utf16_start, report.utf16_end))
 
 
-def failed_items(items: Sequence[schema.ItemReport]) -> list[schema.ItemReport]:
+def _failed_items(items: Sequence[schema.ItemReport]) -> list[schema.ItemReport]:
     """Return the queries without a relevant note at rank 1, or with a wrong verdict, the worst first.
 
     Severity is 1 - reciprocal rank if answerable; the Top-1 base score in [0, 1] if unanswerable but judged answerable;
@@ -205,7 +205,7 @@ def failed_items(items: Sequence[schema.ItemReport]) -> list[schema.ItemReport]:
     return sorted(filter(is_failed, items), key=severity, reverse=True)
 
 
-def failure_text(item: schema.ItemReport) -> Message:
+def _failure_text(item: schema.ItemReport) -> Message:
     """Return what went wrong with a query."""
     if not item.answerable:
         return _("unanswerable, but judged answerable")
@@ -325,29 +325,29 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
             )
 
     def examples(self, record: schema.RunRecord) -> doc.Examples:
-        failed, shown = failed_items(record.items), list[doc.Example]()
+        failed, shown = _failed_items(record.items), list[doc.Example]()
         for item in failed[: doc.EXAMPLES]:
             lines = ranking_lines(item.ranking, set(item.expected_notes))
             side = doc.Side(_("first results"), lines)
-            what = failure_text(item)
+            what = _failure_text(item)
             shown.append(doc.Example(item.id, item.query, what, item.expected_notes, (side,)))
         return doc.Examples(_("Worst failures"), tuple(shown), len(failed))
 
     def sections(self, record: schema.RunRecord, say: Translator) -> Iterator[doc.Section]:
         del say
-        failed = failed_items(record.items)
+        failed = _failed_items(record.items)
         rows = [
-            (item.query, doc.Code(item.id), failure_text(item), ", ".join(item.expected_notes))
+            (item.query, doc.Code(item.id), _failure_text(item), ", ".join(item.expected_notes))
             for item in failed[:_FAILURES]
         ]
         heads = (_("query"), _("id"), _("what happened"), _("expected note"))
-        listed = doc.table(heads, rows, doc.more_text(len(rows), len(failed)))
+        listed = doc.Table.of(heads, rows, doc.more_text(len(rows), len(failed)))
         unlabelled = _("Search results without a relevance label")
-        yield doc.folded("failures", _("Worst failures"), listed if rows else None)
-        yield doc.folded("judge", _("Unanswerable queries"), *_judged(record))
-        yield doc.folded("unjudged", unlabelled, *_unjudged(record.summary))
-        yield doc.folded("slices", _("Results by slice"), *_by_slice(record.summary))
-        yield doc.folded("latency", _("Latency"), *_latency(record))
+        yield doc.Section.closed("failures", _("Worst failures"), listed if rows else None)
+        yield doc.Section.closed("judge", _("Unanswerable queries"), *_judged(record))
+        yield doc.Section.closed("unjudged", unlabelled, *_unjudged(record.summary))
+        yield doc.Section.closed("slices", _("Results by slice"), *_by_slice(record.summary))
+        yield doc.Section.closed("latency", _("Latency"), *_latency(record))
 
     list_title = _("Queries")
     list_script = "report_item.js"
@@ -374,7 +374,7 @@ def _usable_point(record: schema.RunRecord) -> SweepPoint | None:
     def both_rates(point: SweepPoint) -> float:
         return (point.counts.false_refusals or 0) + (point.counts.far or 0)
 
-    points = filter(lambda x: is_usable(x.counts), sweep(scored(record)))
+    points = filter(lambda x: is_usable(x.counts), sweep(_scored(record)))
     return min(points, key=both_rates, default=None)
 
 
@@ -400,7 +400,7 @@ def _judged(record: schema.RunRecord) -> Iterator[doc.Block]:
         return
     used = _("{judge} (used in this run)", judge=judge.kind)
     rows = [_errors_row(used, judge.setting, counts)]
-    if best := best_f1(scored(record), seed=record.run.seed):
+    if best := best_f1(_scored(record), seed=record.run.seed):
         name = _("{judge} (best F1 on these queries)", judge=judge.kind)
         rows.append(_errors_row(name, best.min_score, best.point.counts))
     others = (rates for rates in record.summary.judges if not rates.chosen)
@@ -408,10 +408,10 @@ def _judged(record: schema.RunRecord) -> Iterator[doc.Block]:
     if both_kinds:
         rows.append(_errors_row(_("all queries refused"), None, counts.all_refused))
     heads = (_("judge"), *_ERROR_HEADS)
-    yield doc.table(heads, rows, _("Results of other judges and thresholds on the same queries"))
+    yield doc.Table.of(heads, rows, _("Results of other judges and thresholds on the same queries"))
     if record.summary.forecast:
         yield _expected(record.summary.forecast)
-    if both_kinds and (known := scored(record)):
+    if both_kinds and (known := _scored(record)):
         points = sweep(known)
         apart = max(1, len(points) // _THRESHOLDS)
         rows = [_errors_row("", p.middle, p.counts)[1:] for p in points[::apart]]
@@ -421,7 +421,7 @@ def _judged(record: schema.RunRecord) -> Iterator[doc.Block]:
         )
         calibrated = judge.kind == "calibrated"
         name = _("minimum probability of an answer") if calibrated else _("min_score")
-        yield doc.table((name, *_ERROR_HEADS[1:]), rows, caption)
+        yield doc.Table.of((name, *_ERROR_HEADS[1:]), rows, caption)
 
 
 def _expected(forecast: schema.ForecastReport) -> doc.Block:
@@ -436,7 +436,7 @@ def _expected(forecast: schema.ForecastReport) -> doc.Block:
         asked=_("headings") if forecast.probes == "headings" else _("first sentences"),
         seconds=forecast.runtime_ms / 1000,
     )
-    return doc.table((_("judge"), *heads), rows, caption)
+    return doc.Table.of((_("judge"), *heads), rows, caption)
 
 
 _ERROR_HEADS = (
@@ -479,7 +479,7 @@ def _unjudged(summary: schema.SummaryReport) -> Iterator[doc.Block]:
 
 
 def _by_slice(summary: schema.SummaryReport) -> Iterator[doc.Block]:
-    parts = list(slices(summary, _TAGS))
+    parts = list(_slices(summary, _TAGS))
     if len(parts) == 1:
         return
     blocks = blocks_of("search") if summary.counts.queries_unanswerable else ("search",)
@@ -488,7 +488,7 @@ def _by_slice(summary: schema.SummaryReport) -> Iterator[doc.Block]:
         figures = [figure_of(part, key) for _name, part in parts]
         if any(measured(filter(None, figures))):
             columns[key] = tuple(figure and figure.value for figure in figures)
-    counts: Counts = {
+    counts: dict[Text, Callable[[schema.SliceReport], int]] = {
         _("answerable"): lambda part: part.counts.answerable,
         _("unanswerable"): lambda part: part.counts.unanswerable,
     }
@@ -509,11 +509,11 @@ def _latency(record: schema.RunRecord) -> Iterator[doc.Block]:
         (_("all queries"), performance.eval_runtime_ms, 0),
     ]
     shown = [(name, doc.Time(value, digits)) for name, value, digits in rows if value is not None]
-    yield doc.table((_("time"), _("value")), shown)
+    yield doc.Table.of((_("time"), _("value")), shown)
     yield doc.Prose(performance.latency_method, faint=True)
 
 
-def slices(summary: schema.SummaryReport, tags: int) -> Iterator[tuple[Text, schema.SliceReport]]:
+def _slices(summary: schema.SummaryReport, tags: int) -> Iterator[tuple[Text, schema.SliceReport]]:
     """Yield all queries, then languages, cross-lingual, difficulties, and the `tags` largest tags, with labels."""
     yield slice_name("overall", ""), summary.overall
     for key, part in summary.by_language.items():
@@ -533,7 +533,7 @@ def _judged_items(record: schema.RunRecord) -> list[schema.ItemReport]:
     return [item for item in record.items if item.judged_unanswerable is not None]
 
 
-def scored(record: schema.RunRecord) -> list[tuple[bool, float | None]]:
+def _scored(record: schema.RunRecord) -> list[tuple[bool, float | None]]:
     """Return whether each judged query is unanswerable, and its score; empty for a judge without a threshold."""
     judge = record.run.judge
     judged = _judged_items(record) if judge and judge.setting is not None else ()

@@ -41,10 +41,10 @@ from gigamind.llm.ledger import read_prices
 from gigamind.llm.settings import ModelSettings
 from gigamind.memory.sessions import parse_extraction, parse_session
 from gigamind.release.compare import compare
-from gigamind.release.model import read_run, read_snapshot, snapshot_text
+from gigamind.release.model import read_run, read_snapshot
 from gigamind.release.policy import read_policy
-from gigamind.service.answering import sent_event
-from gigamind.systems.dialect import ANSWERS, AnswerPreset, Preset, rankings, read_preset
+from gigamind.service.answering import _sent_event
+from gigamind.systems.dialect import ANSWERS, _AnswerPreset, _Preset, rankings
 from gigamind.systems.protocol import settle
 from gigamind.tasks import KINDS
 from gigamind.vault.identity import Found, Identities
@@ -186,7 +186,7 @@ def imports(content: bytes) -> None:
 def snapshot(content: bytes) -> None:
     with refusing():
         found = read_snapshot(_file(content, "snapshot.json"), KINDS)
-        again = read_snapshot(_file(snapshot_text(found).encode(), "again.json"), KINDS)
+        again = read_snapshot(_file(found.file_text().encode(), "again.json"), KINDS)
         assert again.model_dump() == found.model_dump()
         compare(found, found)
         if found.task == "search":
@@ -223,9 +223,9 @@ def toml(content: bytes) -> None:
     with refusing():
         load_any_judge(path)
     with refusing():
-        read_preset(str(path), Preset)
+        _Preset.load(str(path))
     with refusing():
-        read_preset(str(path), AnswerPreset)
+        _AnswerPreset.load(str(path))
 
 
 def system_reply(content: bytes) -> None:
@@ -287,7 +287,7 @@ def session(content: bytes) -> None:
 def event(content: bytes) -> None:
     """Any text is the same behind the stream of our service."""
     text = _text(content)
-    sent = sent_event("quality", {"chunk": text}).decode()
+    sent = _sent_event("quality", {"chunk": text}).decode()
     assert events(sent) == [("quality", {"chunk": text})]
 
 
@@ -340,8 +340,8 @@ def _preset_files() -> list[Path]:
 def _presets() -> tuple[Callable[[object], Any], ...]:
     read = []
     for path in _preset_files():
-        kind = AnswerPreset if path.parent.name == "answers" else Preset
-        read.append(read_preset(str(path), kind)[0].read)
+        kind = _AnswerPreset if path.parent.name == "answers" else _Preset
+        read.append(kind.load(str(path))[0].read)
     return tuple(read)
 
 
@@ -356,7 +356,7 @@ def _small(text: bytes) -> bytes:
 def _snapshots() -> tuple[bytes, bytes]:
     """Of search and of links."""
     _run()
-    search = snapshot_text(read_snapshot(_folder() / "small run", KINDS)).encode()
+    search = read_snapshot(_folder() / "small run", KINDS).file_text().encode()
     return _small(search), _small((_GOLDEN / "links/snapshot.json").read_bytes())
 
 

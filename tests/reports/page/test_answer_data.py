@@ -12,7 +12,7 @@ from gigamind.records.judged import (
 )
 from gigamind.release.comparison import ItemChange
 from gigamind.release.model import SnapshotCheck
-from gigamind.tasks.answers.page import list_data, pieces
+from gigamind.tasks.answers.page import _pieces, list_data
 from gigamind.tasks.answers.schema import (
     AnswerItem,
     AnswerItemReport,
@@ -95,7 +95,7 @@ def item():
 
 
 def test_the_pieces_of_an_answer_are_the_answer_with_its_claims_marked(item):
-    found = pieces(item)
+    found = _pieces(item)
     assert "".join(text for text, _, _ in found) == ANSWER
     assert [(kind, number) for _, kind, number in found] == [
         ("", 0),
@@ -111,7 +111,7 @@ def test_a_sentence_that_is_no_claim_stands_among_the_pieces_by_its_role(item):
         id=9, text="Hi!", start=0, end=3, utf16_start=0, utf16_end=3, role="courtesy"
     )
     told = item.evaluation.model_copy(update={"asides": (greeting,)})
-    found = pieces(item.model_copy(update={"evaluation": told}))
+    found = _pieces(item.model_copy(update={"evaluation": told}))
     assert found[:3] == [("Hi!", "courtesy", 9), (" ", "", 0), ("It is 15 days.", "supported", 1)]
     assert "".join(text for text, _, _ in found) == ANSWER
 

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from gigamind.i18n import translator
-from gigamind.reports.charts import INK, Course, Trend, inline_svg, shortened, svg_file
+from gigamind.reports.charts import INK, Course, Trend, shortened
 
 SVG = "{http://www.w3.org/2000/svg}"
 EN = translator("en")
@@ -22,7 +22,7 @@ TREND = Trend(
 
 
 def page(chart):
-    return ET.fromstring(inline_svg(chart, "label", EN))
+    return ET.fromstring(chart.inline_svg("label", EN))
 
 
 def texts(chart):
@@ -50,7 +50,7 @@ def test_a_trend_has_its_runs_baseline_and_changes():
 
 
 def test_in_a_page_colours_are_the_pages_and_nothing_needs_a_style_or_an_id():
-    root = ET.fromstring(inline_svg(TREND, 'what "it" shows', EN))
+    root = ET.fromstring(TREND.inline_svg('what "it" shows', EN))
     assert (root.get("role"), root.get("aria-label")) == ("img", 'what "it" shows')
     attributes = [element.attrib for element in root.iter()]
     assert not any({"style", "id", "href", "class"} & set(found) for found in attributes)
@@ -59,7 +59,7 @@ def test_in_a_page_colours_are_the_pages_and_nothing_needs_a_style_or_an_id():
 
 
 def test_a_file_stands_alone_on_white_in_colours_of_its_own():
-    text = svg_file(TREND, EN)
+    text = TREND.svg_file(EN)
     root = ET.fromstring(text)
     assert (root.tag, root.get("width"), root.get("aria-label")) == (f"{SVG}svg", "400", "T")
     assert root.get("viewBox") == f"0 0 400 {root.get('height')}"
@@ -67,12 +67,12 @@ def test_a_file_stands_alone_on_white_in_colours_of_its_own():
     assert {"Malgun Gothic", "Noto Sans KR"} <= set(root.get("font-family").split('"'))
     assert "var(" not in text
     assert "style=" not in text
-    assert text == svg_file(TREND, EN)
+    assert text == TREND.svg_file(EN)
 
 
 def test_texts_of_others_stay_texts():
     chart = Trend(HOSTILE, [Course(HOSTILE, [0.5])], [True], (HOSTILE, ""))
-    for text in (inline_svg(chart, HOSTILE, EN), svg_file(chart, EN)):
+    for text in (chart.inline_svg(HOSTILE, EN), chart.svg_file(EN)):
         root = ET.fromstring(text.encode())
         assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
             "svg", "rect", "line", "circle", "text"

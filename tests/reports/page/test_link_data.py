@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gigamind.i18n import translator
 from gigamind.records.schema import PassageReport
-from gigamind.tasks.links.task import LinkTask, kind_of, pieces
+from gigamind.tasks.links.task import LinkTask, _kind_of, _pieces
 
 EN = translator("en")
 
@@ -17,11 +17,11 @@ def listed(*items):
 
 
 def marked(item):
-    return [(text, kind) for text, kind, _ in pieces(item) if kind]
+    return [(text, kind) for text, kind, _ in _pieces(item) if kind]
 
 
 def test_each_link_of_a_note_is_marked_by_what_became_of_it(make_note):
-    assert pieces(make_note()) == [
+    assert _pieces(make_note()) == [
         ("👋 See ", "", ""),
         ("Beta", "hit", "beta.md"),
         (", ", "", ""),
@@ -35,7 +35,7 @@ def test_each_link_of_a_note_is_marked_by_what_became_of_it(make_note):
 
 
 def test_kinds_of_suggestions(make_note):
-    assert [kind_of(one) for one in make_note().suggestions] == ["hit", "novel", "linked"]
+    assert [_kind_of(one) for one in make_note().suggestions] == ["hit", "novel", "linked"]
 
 
 def test_a_rejected_link_is_not_missed(make_note):
@@ -49,7 +49,7 @@ def test_of_two_links_in_one_place_the_right_one_is_seen_and_both_are_named(make
     item = make_note()
     right, wrong, _ = item.suggestions
     over = wrong.model_copy(update={"anchor": right.anchor})
-    found = pieces(item.model_copy(update={"suggestions": (right, over)}))
+    found = _pieces(item.model_copy(update={"suggestions": (right, over)}))
     assert ("Beta", "hit", "gamma.md, beta.md") in found
 
 
@@ -71,7 +71,7 @@ def test_what_lies_far_from_every_link_is_left_out_and_counted(make_note, length
         )
         for row in item.expected
     )
-    found = pieces(item.model_copy(update={"expected": expected}))
+    found = _pieces(item.model_copy(update={"expected": expected}))
     assert [text for text, kind, _ in found if kind == "gap"] == ([gap] if gap else [])
     left = sum(int(text) if kind == "gap" else len(text) for text, kind, _ in found)
     assert left == len(text)
@@ -100,7 +100,7 @@ def test_pieces_put_together_are_the_text(make_note, data):
         if pair[0] != pair[1]
     )
     assert units == edges[-1]
-    found = pieces(base.model_copy(update={"suggestions": suggestions}))
+    found = _pieces(base.model_copy(update={"suggestions": suggestions}))
     assert "".join(text for text, _, _ in found) == text
 
 

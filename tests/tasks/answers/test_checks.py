@@ -11,7 +11,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.progress import Quiet
 from gigamind.reports.document import Banner
 from gigamind.tasks import evaluate
-from gigamind.tasks.answers.judging import estimate_answers
+from gigamind.tasks.answers.judging import AnswerEvaluation
 from gigamind.tasks.answers.prepare import prepare_answers
 
 
@@ -92,7 +92,7 @@ def test_progress_is_told_of_judging_and_of_checking(options, server):
 
 def test_a_dry_run_counts_what_is_checked_again(options):
     prepared = prepare_answers(options(checklist=True, fresh_fraction=0.5), Quiet())
-    judging, _, checking = estimate_answers(prepared)
+    judging, _, checking = AnswerEvaluation(prepared).estimate()
     assert (judging.calls, checking.calls) == (6, 8)  # of 4 and of 5, half again
 
 

@@ -7,7 +7,7 @@ from out_files import items_of, rows_of
 
 from gigamind.evaluation.progress import Quiet
 from gigamind.tasks import evaluate
-from gigamind.tasks.answers.judging import least_calls
+from gigamind.tasks.answers.judging import AnswerEvaluation
 from gigamind.tasks.answers.prepare import prepare_answers
 
 
@@ -83,6 +83,7 @@ def test_a_small_budget_judges_as_many_answers_twice_as_it_can(options, server, 
 
 def test_the_smallest_budget_counts_the_second_judging_of_the_first_answer(options):
     def least(**changes):
-        return least_calls(prepare_answers(options(items=ITEMS[:1], **changes), Quiet()))
+        prepared = prepare_answers(options(items=ITEMS[:1], **changes), Quiet())
+        return AnswerEvaluation(prepared).least_calls()
 
     assert (least(), least(fresh_fraction=1.0)) == (2, 4)  # each with a second check

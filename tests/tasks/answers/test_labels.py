@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gigamind.datasets.schema import AnswerLabels
-from gigamind.tasks.answers.prepare import unmatched_labels
+from gigamind.tasks.answers.prepare import _unmatched_labels
 
 
 def labels(text):
@@ -23,7 +23,7 @@ def labels(text):
     ],
 )
 def test_a_label_is_matched_whatever_marks_stand_around_its_words(claim, label):
-    assert unmatched_labels(claim, labels(label)) == []
+    assert _unmatched_labels(claim, labels(label)) == []
 
 
 @pytest.mark.parametrize(
@@ -36,4 +36,4 @@ def test_a_label_is_matched_whatever_marks_stand_around_its_words(claim, label):
     ],
 )
 def test_a_label_of_another_number_is_not(claim, label):
-    assert unmatched_labels(claim, labels(label)) == [label]
+    assert _unmatched_labels(claim, labels(label)) == [label]

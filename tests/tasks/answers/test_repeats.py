@@ -22,7 +22,7 @@ from gigamind.release.compare import compare
 from gigamind.release.model import read_run, read_snapshot
 from gigamind.reports.terminal import show
 from gigamind.tasks import KINDS, TASKS, evaluate
-from gigamind.tasks.answers.judging import estimate_answers
+from gigamind.tasks.answers.judging import AnswerEvaluation
 from gigamind.tasks.answers.prepare import prepare_answers
 
 RIGHT, WRONG = "연차는 입사 첫해에 15일을 준다.", "연차는 입사 첫해에 20일을 준다."
@@ -206,7 +206,7 @@ def test_the_estimate_counts_every_answer(options, run, answering):
 
     def calls(**changes):
         given = options(items=[query], **how, **changes)
-        return [work.calls for work in estimate_answers(prepare_answers(given, Quiet()))]
+        return [work.calls for work in AnswerEvaluation(prepare_answers(given, Quiet())).estimate()]
 
     once, often = calls(), calls(repeats=5)
     assert often == [5 * count for count in once]

@@ -10,7 +10,7 @@ from gigamind.errors import DatasetError
 from gigamind.evaluation.progress import Quiet
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.tasks import evaluate
-from gigamind.tasks.answers.judging import estimate_answers
+from gigamind.tasks.answers.judging import AnswerEvaluation
 from gigamind.tasks.answers.prepare import prepare_answers
 
 
@@ -91,7 +91,7 @@ def test_a_failed_evaluation_leaves_the_answer_and_the_others(options, server):
 
 
 def test_a_dry_run_says_what_would_be_asked_and_sends_nothing(options, server):
-    judging, looking = estimate_answers(prepare_answers(options(), Quiet()))
+    judging, looking = AnswerEvaluation(prepare_answers(options(), Quiet())).estimate()
     assert judging.calls == 4  # "alone" has nothing to be judged by
     # at most one more of each
     assert (looking.calls, looking.tokens[0], looking.usd[0]) == (4, 0, 0.0)

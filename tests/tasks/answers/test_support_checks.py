@@ -8,8 +8,8 @@ import pytest
 from gigamind.i18n import translator
 from gigamind.records.judged import EvaluatedClaim, SecondLookReport, SourceSentence
 from gigamind.reports.labels import LABELS
-from gigamind.tasks.answers.page import reasons, support_checks
-from gigamind.tasks.answers.view import rejected_support, second_look
+from gigamind.tasks.answers.page import _support_checks, reasons
+from gigamind.tasks.answers.view import _rejected_support, _second_look
 
 EN = translator("en")
 
@@ -42,7 +42,7 @@ def claim(**values):
     ],
 )  # fmt: skip
 def test_a_claim_comes_to_the_door_that_stops_it(values, expected):
-    assert support_checks(claim(**values)) == expected
+    assert _support_checks(claim(**values)) == expected
 
 
 @pytest.mark.each(
@@ -84,7 +84,7 @@ def test_a_claim_of_no_sentence_has_a_reason_of_its_own():
 def test_claims_that_the_model_supports_are_counted_with_why_they_are_not_believed(
     told, rejected, phrase
 ):
-    sentence = rejected_support(
+    sentence = _rejected_support(
         SimpleNamespace(reported_verdicts=told, not_believed=rejected, loose=0)
     )
     assert phrase in sentence
@@ -96,5 +96,5 @@ def test_claims_that_the_model_supports_are_counted_with_why_they_are_not_believ
 def test_a_second_look_has_the_models_that_looked():
     look = SecondLookReport(model="m", language="en", canaries=(24, 12), believed=False)
     summary = SimpleNamespace(second_looks=(look,), looked_at=0)
-    assert "12 of 24 " in second_look(summary)
-    assert second_look(SimpleNamespace(second_looks=(), looked_at=0)) == ""
+    assert "12 of 24 " in _second_look(summary)
+    assert _second_look(SimpleNamespace(second_looks=(), looked_at=0)) == ""

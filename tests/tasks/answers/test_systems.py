@@ -23,7 +23,7 @@ from gigamind.evaluation.shards import Shard, unfinished_folder
 from gigamind.publish.flows import STEPS
 from gigamind.runs.store import ITEMS_FILE, Journal
 from gigamind.tasks import TASKS, evaluate
-from gigamind.tasks.answers.judging import estimate_answers
+from gigamind.tasks.answers.judging import AnswerEvaluation
 from gigamind.tasks.answers.prepare import prepare_answers
 
 ANSWER = "연차는 15일이다 [노트 1]."
@@ -537,4 +537,4 @@ def test_answers_of_the_dataset_keep_the_files_that_they_had(options, server):
         assert name not in written
     prepared = prepare_answers(options(), Quiet())
     assert prepared.contexts is None
-    assert estimate_answers(prepared)
+    assert AnswerEvaluation(prepared).estimate()

@@ -9,7 +9,7 @@ from out_files import rows_of, run_of
 from gigamind.errors import InputError
 from gigamind.judges.unanswerable import ThresholdJudge
 from gigamind.tasks import evaluate
-from gigamind.tasks.search.free_judges import FreeJudges, advice, free_rates
+from gigamind.tasks.search.free_judges import FreeJudges, advice
 from gigamind.tasks.search.schema import FreeVerdict, ItemReport, JudgeRates
 
 
@@ -107,7 +107,7 @@ def test_rates_count_both_kinds_of_error():
     rows = [item(n, answerable=False, unanswerable=n < 3) for n in range(4)]
     rows += [item(n + 4, answerable=True, unanswerable=n < 2) for n in range(5)]
     judge = ThresholdJudge(kind="threshold", min_score=0.3)
-    (rates,) = free_rates(FreeJudges({"threshold": judge}, None), "calibrated", rows)
+    (rates,) = FreeJudges({"threshold": judge}, None).rates("calibrated", rows)
     assert (rates.missed, rates.unanswerable, rates.refused, rates.answerable) == (1, 4, 2, 5)
     assert (rates.far, rates.false_refusals, rates.precision) == (0.25, 0.4, 0.6)
     assert rates.both_rates == pytest.approx(0.65)

@@ -1,7 +1,7 @@
 import pytest
 
 from gigamind.errors import DatasetError, NotesError
-from gigamind.tasks.search.prepare import blunt_threshold, prepare
+from gigamind.tasks.search.prepare import prepare
 from gigamind.tasks.search.task import SearchTask
 
 GOOD = {"id": "a", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}
@@ -138,7 +138,7 @@ def test_notes_that_cannot_be_read_end_with_code_2(make_options, tmp_path, place
     ],
 )
 def test_a_threshold_that_can_tell_nothing_is_warned_about(make_options, changes, warned):
-    assert bool(blunt_threshold(prepare(make_options(**changes)))) == warned
+    assert bool(prepare(make_options(**changes)).blunt_threshold()) == warned
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from gigamind.stats import intervals
 from gigamind.tasks.search.schema import ItemReport
-from gigamind.tasks.search.summary import slices_of
+from gigamind.tasks.search.summary import _slices_of
 
 ANSWERED = ItemReport(
     id="q1",

@@ -19,7 +19,7 @@ from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.tasks import evaluate
 from gigamind.tasks.options import GridOptions, SearchEvalOptions
 from gigamind.tasks.search.schema import JudgeRates
-from gigamind.tasks.search.tune import matching_min_score, tune, tune_grid
+from gigamind.tasks.search.tune import _matching_min_score, tune, tune_grid
 
 EN = translator("en")
 THINGS = {
@@ -254,12 +254,12 @@ def test_scores_on_another_scale_take_a_threshold_that_refuses_no_more_than_befo
     )
     assert (before.refused, before.setting) == (0, 0.0)
     as_is = before.model_copy(update={"setting": 0.9})
-    held = matching_min_score(balanced, as_is)
+    held = _matching_min_score(balanced, as_is)
     assert held is not None
     kept = rates_of(balanced.model_copy(update={"min_score": held}), tmp_path / "held")
     above = rates_of(balanced.model_copy(update={"min_score": held + 0.0001}), tmp_path / "above")
     assert (kept.refused, above.refused) == (0, 1)
-    one_more = matching_min_score(balanced, as_is.model_copy(update={"refused": 1}))
+    one_more = _matching_min_score(balanced, as_is.model_copy(update={"refused": 1}))
     assert one_more is not None
     assert one_more >= held
 
@@ -283,4 +283,4 @@ def test_a_threshold_that_may_stay_or_has_no_part_stays(options, changes, rates)
     }
     as_is = JudgeRates.model_validate(told | {"missed": 0, "refused": 0} | rates)
     balanced = options.model_copy(update={"fusion": "balanced", **changes})
-    assert matching_min_score(balanced, as_is) is None
+    assert _matching_min_score(balanced, as_is) is None

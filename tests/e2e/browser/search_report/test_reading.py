@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from gigamind.tasks.search.view import failed_items
+from gigamind.tasks.search.view import _failed_items
 
 pytestmark = pytest.mark.browser
 MARKED = re.compile(r"[*#|`\[>~^]|^- ", re.MULTILINE)
@@ -21,7 +21,7 @@ def test_a_query_opens_and_closes_by_keyboard(show, record):
     toggle.send_keys(Keys.ENTER)
     assert toggle.get_attribute("aria-expanded") == "true"
     detail = browser.find_element(By.ID, toggle.get_attribute("aria-controls"))
-    first = failed_items(record.items)[0]  # the worst come first
+    first = _failed_items(record.items)[0]  # the worst come first
     assert first.expected_notes[0] in detail.text
     assert [cell.text for cell in detail.find_elements(By.CSS_SELECTOR, ".hit .place")] == [
         str(rank) for rank in range(1, len(first.ranking) + 1)
