@@ -33,11 +33,6 @@ _ASSUMED = _(
 )
 
 
-def with_fresh(calls: Sequence[PlannedCall], options: ModelRunOptions) -> list[PlannedCall]:
-    """Return the calls, and those that are repeated to measure test-retest consistency."""
-    return [*calls, *calls[: math.ceil(options.fresh_fraction * len(calls))]]
-
-
 def estimate_calls(
     work: Text,
     model: str,
@@ -46,7 +41,7 @@ def estimate_calls(
     *,
     limiters: Limiters,
 ) -> Estimate:
-    """Estimate calls to one model.
+    """Estimate calls to one model, with those that are repeated to measure test-retest consistency.
 
     Args:
         work: what the calls do, for the report.
@@ -55,6 +50,7 @@ def estimate_calls(
     Raises:
         InputError: the price file cannot be read, or the cost is limited and the price unknown.
     """
+    calls = [*calls, *calls[: math.ceil(options.fresh_fraction * len(calls))]]
     certain = [call for call in calls if call.certain]
     sizes = [likely_tokens(call.request) for call in calls]
     likely = sum(sizes)

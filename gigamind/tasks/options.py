@@ -266,7 +266,7 @@ class AnswerEvalOptions(_TaskOptions, ModelRunOptions, ContextOptions):
     def for_answering(self) -> ModelRunOptions:
         shared = {name: getattr(self, name) for name in ModelRunOptions.model_fields}
         own = {"model": self.answer_model, "api_base": self.answer_api_base or self.api_base}
-        return ModelRunOptions.model_validate(shared | own)
+        return ModelRunOptions.model_validate(shared | own | {"fresh_fraction": 0.0})
 
 
 class LinkEvalOptions(_TaskOptions, CacheOptions):

@@ -21,7 +21,7 @@ from pydantic import Field, TypeAdapter
 
 from gigamind.errors import LlmError, SystemFailedError, text_of
 from gigamind.evaluation.asking import Account, Models, ask_all, judged_again
-from gigamind.evaluation.costs import estimate_calls, with_fresh
+from gigamind.evaluation.costs import estimate_calls
 from gigamind.evaluation.inputs import SHORTER_CONTEXT
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Progress
@@ -537,9 +537,9 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
         for call in _planned(prepared, judge):
             by_what.setdefault(call.what, []).append(call)
         for what, group in by_what.items():
-            add(what, group[0].model or models[0], with_fresh(group, options))
+            add(what, group[0].model or models[0], group)
         if gate := prepared.gate:
-            checks = with_fresh(_planned(prepared, gate.judge), options)
+            checks = _planned(prepared, gate.judge)
             add(_("applying the checklist to"), options.settings().model, checks)
         return works
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.evaluation.asking import Account, Models, ask_all, judged_again
-from gigamind.evaluation.costs import dollars_of, estimate_calls, with_fresh
+from gigamind.evaluation.costs import dollars_of, estimate_calls
 from gigamind.evaluation.inputs import SHORTER_CONTEXT, ContextNote, context_of, context_of_hits
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import ModelRun, Shard
@@ -75,7 +75,16 @@ _ROLE = "unanswerable"
 
 
 def _case(prepared: Prepared, item: ItemReport) -> tuple[QuestionCase, Sequence[ContextNote]]:
-    context = _context_of_item(prepared, item)
+    """Return a query with the notes that a model reads for it, the top of its ranking."""
+    chunks = (hit.chunk for hit in item.ranking if hit.chunk)
+    known = ((prepared.vault.note(chunk.note), chunk) for chunk in chunks)
+    notes = [
+        (note, prepared.units(note.path).span_to_code_points(chunk.utf16_start, chunk.utf16_end))
+        for note, chunk in known
+        if note
+    ]
+    options = prepared.options
+    context = context_of(notes, options.context_notes, options.context_chars)
     return _question(item.query, item.language, context), context
 
 
@@ -129,19 +138,6 @@ def ask_model(
 def _judged_twice(prepared: Prepared) -> frozenset[str]:
     names, options = [query.item.id for query in prepared.queries], prepared.options
     return judged_again(names, options.fresh_fraction, options.seed)
-
-
-def _context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, ...]:
-    """Return the notes that a model reads for a query: the top of its ranking."""
-    chunks = (hit.chunk for hit in item.ranking if hit.chunk)
-    known = ((prepared.vault.note(chunk.note), chunk) for chunk in chunks)
-    notes = [
-        (note, prepared.units(note.path).span_to_code_points(chunk.utf16_start, chunk.utf16_end))
-        for note, chunk in known
-        if note
-    ]
-    options = prepared.options
-    return context_of(notes, options.context_notes, options.context_chars)
 
 
 def _identity(prepared: Prepared, judge: JudgeReport) -> dict[str, str]:
@@ -212,9 +208,9 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
 
 def _judging(prepared: Prepared, judge: ModelJudge) -> list[Estimate]:
     planned = [call for case in _cases(prepared) for call in judge.planned(case)]
-    calls, (model,) = with_fresh(planned, prepared.options), judge.models(prepared.options)
+    (model,) = judge.models(prepared.options)
     work = _("judging {count:,} queries", count=len(planned))
-    return [estimate_calls(work, model, calls, prepared.options, limiters=Limiters())]
+    return [estimate_calls(work, model, planned, prepared.options, limiters=Limiters())]
 
 
 def _cases(prepared: Prepared) -> Iterator[QuestionCase]:
