@@ -99,7 +99,7 @@ _Callback = TypeVar("_Callback", bound=Callable[..., Any])
 _ALL, _QUIET = "gigamind.help_all", "gigamind.quiet"
 _MANY = 30  # a page of help with more options shows only the main ones
 EVERYWHERE = _("General")
-OUTPUT_LANGUAGE = _("language of the output; auto follows LC_ALL, LC_MESSAGES or LANG")
+_OUTPUT_LANGUAGE = _("language of the output; auto follows LC_ALL, LC_MESSAGES or LANG")
 CONFIG_VARIABLE = "GIGAMIND_CONFIG"
 _PLAIN = "Options"
 _LANGUAGES = click.Choice(get_args(LanguageChoice))
@@ -144,7 +144,7 @@ class Command(click.Command):
         self.examples = tuple(examples)
         if not any(param.name == "lang" for param in self.params):
             choices: dict[str, Any] = {"type": _LANGUAGES, "group": EVERYWHERE}
-            self.params.append(_common_option("--lang", _set_language, OUTPUT_LANGUAGE, **choices))
+            self.params.append(_common_option("--lang", _set_language, _OUTPUT_LANGUAGE, **choices))
         text = _("print only results and errors, no progress or warnings")
         quiet = _common_option("--quiet", _keep_quiet, text, is_flag=True, group=EVERYWHERE)
         self.params.append(quiet)
@@ -259,7 +259,9 @@ def is_quiet() -> bool:
     return bool(click.get_current_context().meta.get(_QUIET))
 
 
-def lang_option(text: Message, *, show_default: bool = True) -> Callable[[_Callback], _Callback]:
+def lang_option(
+    text: Message = _OUTPUT_LANGUAGE, *, show_default: bool = True
+) -> Callable[[_Callback], _Callback]:
     """Return `--lang` for a command whose options are not from a model."""
     return click.option(
         "--lang", type=_LANGUAGES, default="auto", show_default=show_default, help=text

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from gigamind.choices import SHOWN_CONFIDENCE
-from gigamind.cli.command import OUTPUT_LANGUAGE, command, is_quiet, lang_option
+from gigamind.cli.command import command, is_quiet, lang_option
 from gigamind.cli.output import (
     is_json,
     print_line,
@@ -117,7 +117,7 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
     metavar="FILE",
     help="remove the links that --in-place wrote, as listed in this undo file",
 )
-@lang_option(OUTPUT_LANGUAGE, show_default=False)
+@lang_option(show_default=False)
 @prints_json
 @click.pass_context
 def suggest(
