@@ -32,7 +32,7 @@ from gigamind.llm.faults import advice_for
 from gigamind.llm.ledger import Ledger, totals
 from gigamind.llm.limiter import Limiters
 from gigamind.llm.settings import ModelOptions, ModelSettings
-from gigamind.runs.store import ItemKey, ItemResult, RunStore, check_run, evaluate_all
+from gigamind.runs.store import ItemKey, ItemResult, RunStore, evaluate_all
 
 _Item = TypeVar("_Item")
 _BEAT_S = 1.0
@@ -156,7 +156,7 @@ def ask_all(
     others, gathers = shards.folders_of(run, shard), shard is not None and shard.gathers
     folder, interrupted = run, False
     if shard is not None and not gathers:
-        check_run(run, identity)
+        RunStore.check(run, identity)
         folder = shard.begin(run)
     begun = begun or options.resume is not None or (gathers and shards.is_resumable(out))
     with RunStore(folder, identity, resume=begun and folder == run) as store:

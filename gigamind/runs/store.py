@@ -200,6 +200,12 @@ class RunStore(AbstractContextManager["RunStore"]):
         if not rows:
             self._journal.append({"run": dict(identity)})
 
+    @staticmethod
+    def check(folder: Path, identity: Mapping[str, str]) -> None:
+        """Check that the run in `folder` has this identity; InputError if there is no run, or it has another one."""
+        path = folder / ITEMS_FILE
+        _check(path, list(islice(read_journal(path), 1)), identity, resume=True)
+
     def __exit__(self, *error: object) -> None:
         self._journal.close()
 
@@ -221,12 +227,6 @@ def read_results(folder: Path) -> dict[ItemKey, ItemResult]:
         InputError: the file was edited.
     """
     return _results(list(read_journal(folder / ITEMS_FILE)))
-
-
-def check_run(folder: Path, identity: Mapping[str, str]) -> None:
-    """Check that the run in `folder` has this identity; InputError if there is no run, or it has another one."""
-    path = folder / ITEMS_FILE
-    _check(path, list(islice(read_journal(path), 1)), identity, resume=True)
 
 
 def _results(rows: Sequence[Mapping[str, Any]]) -> dict[ItemKey, ItemResult]:
