@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
+from typing import Any, NamedTuple, cast
 
 import click
 from click.core import ParameterSource
@@ -27,13 +27,6 @@ _OF_ONE_RUN = {  # not shared
 }
 _NOT_IN_A_FILE = {"config", "quiet", "help", "help_all"}
 _TABLE = re.compile(r"\s*\[(?P<name>[^\[\]]+)\]")
-
-
-@runtime_checkable
-class _Checking(Protocol):
-    """An option that checks its own values, as options of a model do, and raises an InputError."""
-
-    def check(self, value: object, where: str) -> None: ...
 
 
 class _ConfigFile(NamedTuple):
@@ -240,8 +233,8 @@ def _checked(
         option.type_cast_value(context, value)
     except click.BadParameter as error:
         raise _wrong_value(name, value, value_demand(option.type) or error.message) from error
-    if isinstance(option, _Checking):
-        option.check(value, name)
+    if check := getattr(option, "check", None):  # an option of a model checks its own values
+        check(value, name)
     return value
 
 

@@ -27,7 +27,7 @@ class _ModelOption(GroupedOption):
         self._field = field
 
     def check(self, value: object, where: str) -> None:
-        """Check a value from a file; see `config.Checking`."""
+        """Check a value from a file, which `where` names."""
         kind: Any = self._field.annotation
         if self._field.metadata:
             kind = Annotated[kind, *self._field.metadata]
