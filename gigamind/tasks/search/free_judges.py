@@ -140,59 +140,66 @@ def is_usable(rates: JudgeRates | Confusion) -> bool:
     return refused <= _MOST_REFUSED and missed <= _MOST_MISSED
 
 
-def weakness(rates: JudgeRates, forecast: ForecastReport | None) -> WeakJudge | None:
-    """Return the errors of a judge if one is beyond its bound; the labels of a run decide, if they are enough."""
-    own = forecast.judges if forecast else ()
-    expected = next((judge for judge in own if judge.kind == rates.kind), None)
-    accepts, refuses = rates.far, rates.false_refusals
-    if rates.unanswerable < ENOUGH_LABELS:
-        accepts = expected and expected.accepts
-    if rates.answerable < ENOUGH_LABELS:
-        known = expected and expected.refused
-        refuses = known and known.count / known.n
-    if (accepts or 0.0) <= _MOST_MISSED and (refuses or 0.0) <= _MOST_REFUSED:
-        return None
-    return WeakJudge(accepts=accepts, refuses=refuses)
+@dataclass(frozen=True, slots=True)
+class KnownErrors:
+    """What is known about the errors of the free judges of a run: their rates, and the forecast for the vault."""
 
+    rates: Sequence[JudgeRates]
+    forecast: ForecastReport | None = None
 
-def none_tells(judges: Sequence[JudgeRates], forecast: ForecastReport | None) -> bool:
-    """Return whether every free judge of a run is known to be beyond a bound."""
-    return bool(judges) and all(weakness(rates, forecast) for rates in judges)
+    def weakness(self, rates: JudgeRates) -> WeakJudge | None:
+        """Return the errors of a judge if one is beyond its bound; the labels of a run decide, if they are enough."""
+        own = self.forecast.judges if self.forecast else ()
+        expected = next((judge for judge in own if judge.kind == rates.kind), None)
+        accepts, refuses = rates.far, rates.false_refusals
+        if rates.unanswerable < ENOUGH_LABELS:
+            accepts = expected and expected.accepts
+        if rates.answerable < ENOUGH_LABELS:
+            known = expected and expected.refused
+            refuses = known and known.count / known.n
+        if (accepts or 0.0) <= _MOST_MISSED and (refuses or 0.0) <= _MOST_REFUSED:
+            return None
+        return WeakJudge(accepts=accepts, refuses=refuses)
 
+    @property
+    def none_tells(self) -> bool:
+        """Return whether every free judge of the run is known to be beyond a bound."""
+        return bool(self.rates) and all(map(self.weakness, self.rates))
 
-def usable(judges: Sequence[JudgeRates], forecast: ForecastReport | None) -> list[JudgeRates]:
-    """Return the judges that may be recommended."""
-    return [rates for rates in judges if is_usable(rates) and not weakness(rates, forecast)]
+    @property
+    def usable(self) -> list[JudgeRates]:
+        """Return the judges that may be recommended."""
+        return [rates for rates in self.rates if is_usable(rates) and not self.weakness(rates)]
 
-
-def advice(judges: Sequence[JudgeRates], forecast: ForecastReport | None = None) -> Text:
-    """Return what to use if no free judge fits the vault, or the run's own detects no unanswerable query; else ""."""
-    chosen = next((rates for rates in judges if rates.chosen), None)
-    if chosen is None:
-        return ""
-    if none_tells(judges, forecast):
-        return NO_FREE_JUDGE
-    if not chosen.unanswerable or chosen.missed < chosen.unanswerable:
-        return ""
-    better = usable(judges, forecast)
-    values = {"judge": chosen.kind, "unanswerable": chosen.unanswerable}
-    if not better:
+    @property
+    def advice(self) -> Text:
+        """Return what to use if no free judge fits, or the run's own detects no unanswerable query; else ""."""
+        chosen = next((rates for rates in self.rates if rates.chosen), None)
+        if chosen is None:
+            return ""
+        if self.none_tells:
+            return NO_FREE_JUDGE
+        if not chosen.unanswerable or chosen.missed < chosen.unanswerable:
+            return ""
+        better = self.usable
+        values = {"judge": chosen.kind, "unanswerable": chosen.unanswerable}
+        if not better:
+            return _(
+                "The judge `{judge}` detects none of the {unanswerable:,} unanswerable queries, and no other judge"
+                " without an LLM is usable on these queries. Use `--unanswerable-mode llm --model MODEL`.",
+                **values,
+            )
+        best = min(better, key=lambda rates: rates.both_rates or 0.0)
         return _(
-            "The judge `{judge}` detects none of the {unanswerable:,} unanswerable queries, and no other judge without"
-            " an LLM is usable on these queries. Use `--unanswerable-mode llm --model MODEL`.",
+            "The judge `{judge}` detects none of the {unanswerable:,} unanswerable queries. Use"
+            " `--unanswerable-mode {best}`: on these queries, it misses {missed:,} of {unanswerable:,} and wrongly"
+            " refuses {refused:,} of {answerable:,} answerable ones.",
+            best=best.kind,
+            missed=best.missed,
+            refused=best.refused,
+            answerable=best.answerable,
             **values,
         )
-    best = min(better, key=lambda rates: rates.both_rates or 0.0)
-    return _(
-        "The judge `{judge}` detects none of the {unanswerable:,} unanswerable queries. Use"
-        " `--unanswerable-mode {best}`: on these queries, it misses {missed:,} of {unanswerable:,} and wrongly refuses"
-        " {refused:,} of {answerable:,} answerable ones.",
-        best=best.kind,
-        missed=best.missed,
-        refused=best.refused,
-        answerable=best.answerable,
-        **values,
-    )
 
 
 _FOLDS, _PROBES, _ENOUGH, _SEED = 10, 200, 40, 7

@@ -24,7 +24,7 @@ from gigamind.systems.dialect import MOST_FAILED, SystemHealth
 from gigamind.systems.settings import DEFAULT_PRESET
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search import schema
-from gigamind.tasks.search.free_judges import FreeJudges, advice, weakness
+from gigamind.tasks.search.free_judges import FreeJudges, KnownErrors
 from gigamind.tasks.search.prepare import Prepared
 
 _MIN_RANKINGS = 5  # with fewer, a poor search may miss all labelled notes although its names match
@@ -84,6 +84,9 @@ def _summarise(
     judge = prepared.judge.judge if prepared.judge else None
     generated = {query.item.id for query in prepared.queries if query.item.is_generated}
     reach = prepared.out_of_reach
+    missing = sum("not_in_run_file" in item.oddities and item.answerable for item in items)
+    failed = len(results) - len(items) + missing
+    odd = (item.oddities for item in items)
     slices = _slices_of(items, prepared.options.seed)
     overall = slices["overall"]
     return schema.SummaryReport(
@@ -112,16 +115,9 @@ def _summarise(
         weak_verdicts=_weak_verdicts(items) if isinstance(judge, CalibratedJudge) else None,
         out_of_reach=reach and schema.OutOfReachReport.like(reach),
         llm=_llm(items, run.model_run) if run.model_run else None,
-        system=_health(items, len(results)) if prepared.system else None,
+        system=SystemHealth.of(failed, len(results), odd) if prepared.system else None,
         holes=_measure_unjudged(items, overall.deepest),
     )
-
-
-def _health(items: Sequence[schema.ItemReport], queries: int) -> SystemHealth:
-    """Return how another system fared over a number of queries."""
-    missing = sum("not_in_run_file" in item.oddities and item.answerable for item in items)
-    failed = queries - len(items) + missing
-    return SystemHealth.of(failed, queries, (item.oddities for item in items))
 
 
 def _weak_verdicts(items: Sequence[schema.ItemReport]) -> schema.WeakVerdicts:
@@ -160,14 +156,15 @@ def record_run(
         items = [result for result in results if isinstance(result, schema.ItemReport)]
     summary = _summarise(prepared, judges, run, results, passes=passes, forecast=forecast)
     more = _quality_warnings(prepared, summary, results) if summary.system else ()
-    advised = filter(None, [advice(summary.judges, forecast)])
+    known = KnownErrors(summary.judges, forecast)
+    advised = filter(None, [known.advice])
     prepared = replace(prepared, warnings=(*advised, *prepared.warnings, *more))
     errors = [*prepared.errors, *(x for x in results if isinstance(x, ErrorReport))]
     if run.model_run:
         errors += run.model_run.unscored(lambda _key: ("verdict", _QUERY))
     report = prepared.judge.report if prepared.judge else None
     own = next((rates for rates in summary.judges if rates.chosen), None)
-    judged = report and report.model_copy(update={"weak": own and weakness(own, forecast)})
+    judged = report and report.model_copy(update={"weak": own and known.weakness(own)})
     index = "none" if prepared.system else RAG_SCHEMA_VERSION
     attempts = run.model_run.attempts if run.model_run else None
     about = prepared.report(started, summary.status, index, judged)

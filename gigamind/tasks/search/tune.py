@@ -32,7 +32,7 @@ from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.stats.intervals import Matrix
 from gigamind.stats.selection import FOLDS, LEVEL, MIN_ITEMS, PARTITIONS, Selection, select
 from gigamind.tasks.options import GridOptions, SearchEvalOptions
-from gigamind.tasks.search.free_judges import NO_FREE_JUDGE, usable
+from gigamind.tasks.search.free_judges import NO_FREE_JUDGE, KnownErrors
 from gigamind.tasks.search.prepare import Prepared, prepare
 from gigamind.tasks.search.schema import JudgeRates, SearchComparison, SummaryReport
 from gigamind.version import __version__
@@ -258,7 +258,7 @@ def tune(
         worse = tuple(map(WorseMetric.like, losses))
         tuning = tuning.model_copy(update={"min_score": min_score, "worse": worse})
     known = [r for r in (best or current).summary.judges if r.both_rates is not None]
-    fit = usable(known, (best or current).summary.forecast)
+    fit = KnownErrors(known, (best or current).summary.forecast).usable
     advised = _recommended(fit, judge)
     values = _eval_values(chosen, advised)
     tuning = tuning.model_copy(update={"command": eval_command("search", values)})

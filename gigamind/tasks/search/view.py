@@ -30,7 +30,7 @@ from gigamind.spans import Passage, Span
 from gigamind.stats.selection import MIN_ITEMS
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search import schema
-from gigamind.tasks.search.free_judges import advice, is_usable, none_tells, usable
+from gigamind.tasks.search.free_judges import KnownErrors, is_usable
 
 # Bits of an item's flags; report.js has the same bits.
 _ANSWERABLE, _REFUSED, _CROSS_LINGUAL, _FAILURE, _WORSE, _BETTER, _UNJUDGED = (
@@ -271,8 +271,8 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
         options = again(unanswerable_mode="llm", min_score=None, judge=None)
         by_model = eval_command("search", options | {"model": "MODEL"})
         if not bad:
-            judges, forecast = record.summary.judges, record.summary.forecast
-            if advice(judges, forecast) and not usable(judges, forecast):
+            known = KnownErrors(record.summary.judges, record.summary.forecast)
+            if known.advice and not known.usable:
                 yield doc.Step(DETECT.label, by_model)
             if _may_tune(record):
                 label = _("See whether balanced fusion finds more on these queries")
@@ -313,7 +313,7 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
                 "{n:,} queries are in another language than their nearest note, so their verdicts are unreliable.",
                 n=weak.across_languages,
             )
-        known = none_tells(record.summary.judges, record.summary.forecast)
+        known = KnownErrors(record.summary.judges, record.summary.forecast).none_tells
         if weak and weak.near_misses and not known:  # else the same advice stands there already
             yield n_(
                 "{n} of {unanswerable:,} unanswerable queries scores at least as high as the median answerable query"

@@ -14,11 +14,8 @@ from gigamind.tasks import evaluate
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search.free_judges import (
     NO_FREE_JUDGE,
-    advice,
+    KnownErrors,
     forecast,
-    none_tells,
-    usable,
-    weakness,
 )
 from gigamind.tasks.search.prepare import choose_judge
 from gigamind.tasks.search.schema import ForecastReport, JudgeForecast, JudgeRates, RateReport
@@ -148,19 +145,19 @@ def expecting(near: int, strange: int | None, refused: int | None, kind: str = "
     ],
 )
 def test_a_judge_is_weak_by_its_labels_or_the_forecast(far, refusals, expected, weak):
-    found = weakness(rates(far, refusals), expected)
+    found = KnownErrors((), expected).weakness(rates(far, refusals))
     assert (found and (found.accepts, found.refuses)) == (weak and pytest.approx(weak))
 
 
 def test_a_judge_whose_forecast_is_beyond_a_bound_is_not_recommended():
     own, other = rates((5, 5), (0, 100)), rates((0, 5), (0, 100), kind="calibrated")
-    assert usable((own, other), None) == [other]
-    assert "calibrated" in str(advice((own, other)))
+    assert KnownErrors((own, other)).usable == [other]
+    assert "calibrated" in str(KnownErrors((own, other)).advice)
     beyond = expecting(95, 90, 0, kind="calibrated")
-    assert usable((own, other), beyond) == []
+    assert KnownErrors((own, other), beyond).usable == []
     both = beyond.model_copy(update={"judges": (*beyond.judges, *expecting(100, 100, 0).judges)})
-    assert none_tells((own, other), both)
-    assert advice((own, other), both) == NO_FREE_JUDGE
+    assert KnownErrors((own, other), both).none_tells
+    assert KnownErrors((own, other), both).advice == NO_FREE_JUDGE
 
 
 def run_of(make_options, tmp_path, **changes: object):

@@ -9,7 +9,7 @@ from out_files import rows_of, run_of
 from gigamind.errors import InputError
 from gigamind.judges.unanswerable import ThresholdJudge
 from gigamind.tasks import evaluate
-from gigamind.tasks.search.free_judges import FreeJudges, advice
+from gigamind.tasks.search.free_judges import FreeJudges, KnownErrors
 from gigamind.tasks.search.schema import FreeVerdict, ItemReport, JudgeRates
 
 
@@ -55,7 +55,7 @@ def test_the_answer_score_needs_both_legs(make_options):
 def test_a_run_recommends_at_most_one_judge_and_only_by_its_own_figures(make_options):
     done = evaluate(make_options(mode="keyword"))
     messages = run_of(done.out)["warnings"]
-    text = advice(done.summary.judges)
+    text = KnownErrors(done.summary.judges).advice
     chosen = next(rates for rates in done.summary.judges if rates.chosen)
     assert (chosen.missed == chosen.unanswerable) == bool(text)
     assert [m for m in messages if "--unanswerable-mode" in m] == ([text] if text else [])
@@ -82,12 +82,12 @@ def _rates(kind, missed, refused, *, chosen=False):
 )
 def test_a_judge_is_recommended_by_its_errors_on_these_queries(own, others, recommended):
     judges = [_rates("threshold", *own, chosen=True), *(_rates(*other) for other in others)]
-    modes = re.findall(r"--unanswerable-mode (\w+)", advice(judges))
+    modes = re.findall(r"--unanswerable-mode (\w+)", KnownErrors(judges).advice)
     assert modes == ([recommended] if recommended else [])
 
 
 def test_a_model_as_judge_gets_no_advice():
-    assert advice([_rates("threshold", 44, 0)]) == advice([]) == ""
+    assert KnownErrors([_rates("threshold", 44, 0)]).advice == KnownErrors([]).advice == ""
 
 
 def test_there_is_no_word_on_a_threshold_where_every_query_has_an_answer(make_options, tmp_path):
