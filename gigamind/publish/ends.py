@@ -3,7 +3,6 @@
 A state has one sentence and at most one of our errors. A failure to publish is only logged.
 """
 
-import hashlib
 import logging
 import re
 import signal
@@ -11,10 +10,9 @@ import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from gigamind.errors import (
     BrokenBoundError,
@@ -36,9 +34,6 @@ from gigamind.release.policy import N_, Release
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import failed_document
 from gigamind.reports.verdict import release_verdict, state_of
-
-if TYPE_CHECKING:
-    from prefect.client.orchestration import SyncPrefectClient
 
 _language = ContextVar[Language | None]("language", default=None)
 
@@ -176,81 +171,6 @@ def with_own_sigterm() -> Generator[None]:
 
 _CARD_KEY = "judge-card"
 _MAX_REASONS = 20
-
-
-def artifact_key(options: EvalOptions) -> str:
-    """Return the key of the page of a deployment, or of a task and vault for runs without one.
-
-    Other artifacts have the same key with `-figures`, `-progress` or `-report`. A name with other characters than a-z
-    and digits gets a hash.
-    """
-    history = deployment_name() or "-".join(tags_of(options))
-    plain = re.sub("[^a-z0-9]+", "-", history.lower()).strip("-")
-    if not history.isascii():
-        plain = f"{plain}-{hashlib.sha256(history.encode()).hexdigest()[:8]}".strip("-")
-    return plain
-
-
-def tags_of(options: EvalOptions) -> tuple[str, ...]:
-    """Return the tags of a run: the names of its task and vault."""
-    return (options.task, options.notes.resolve().name) if options.notes else (options.task,)
-
-
-def tag_run(options: EvalOptions) -> None:
-    """Tag the flow run; a failure is logged as a warning."""
-
-    def tag(client: "SyncPrefectClient", run: Any) -> None:  # noqa: ANN401  a module of properties
-        tags = [*run.tags, *tags_of(options)]
-        client.update_flow_run(run.id, tags=list(dict.fromkeys(tags)))
-
-    _mark(tag)
-
-
-_LAST_RUN = "\n\n---\n\n"
-
-
-def show_end(state: Any, verdict: Text) -> None:  # noqa: ANN401  Prefect's State
-    """Name the flow run after its deployment and verdict, and add both to the deployment's description.
-
-    A run without a verdict changes the description only if a schedule started it: a failed trial is no news. Without a
-    deployment, the run keeps its name. A failure is logged as a warning.
-    """
-    name, word = deployment_name(), in_run_language(verdict or state.name)
-
-    def show(client: "SyncPrefectClient", run: Any) -> None:  # noqa: ANN401  a module of properties
-        from prefect.client.schemas.actions import DeploymentUpdate
-        from prefect.runtime import deployment
-
-        client.update_flow_run(run.id, name=f"{name} · {word}")
-        if not verdict and not client.read_flow_run(run.id).auto_scheduled:
-            return
-        found = client.read_deployment(cast("str", deployment.id))
-        about = (found.description or "").partition(_LAST_RUN)[0]
-        text = in_run_language(
-            _(
-                "Last run, {time} UTC: **{verdict}**. {sentence}",
-                time=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
-                verdict=word,
-                sentence=state.message or "",
-            )
-        )
-        update = DeploymentUpdate(description=f"{about}{_LAST_RUN}{text}")
-        client.update_deployment(found.id, update)
-
-    if name:
-        _mark(show)
-
-
-def _mark(change: Callable[["SyncPrefectClient", Any], None]) -> None:
-    from prefect import get_client
-    from prefect.runtime import flow_run
-
-    def apply() -> None:
-        with get_client(sync_client=True) as client:
-            change(client, flow_run)
-
-    with only_logged(N_("The run was not labelled in Prefect: {reason}")):
-        through_restart(apply)
 
 
 def publish_run(finished: FlowResult, key: str, task: Task[Any, Any, Any]) -> None:

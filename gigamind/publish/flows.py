@@ -1,15 +1,17 @@
-"""The body of every evaluation flow, its parameters as a form in sections, and the progress of a long run."""
+"""The body of every evaluation flow, its parameters as a form in sections, its labels and progress in Prefect."""
 
+import hashlib
+import re
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from contextvars import copy_context
 from copy import copy
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 from uuid import UUID, uuid4
 
 from pydantic import (
@@ -50,7 +52,6 @@ from gigamind.publish.allowed import check_allowed, load_secrets
 from gigamind.publish.ends import (
     ENDS,
     ReleaseStopped,
-    artifact_key,
     completed_name,
     deployment_name,
     end_of_gate,
@@ -62,9 +63,6 @@ from gigamind.publish.ends import (
     publish_link,
     publish_run,
     set_run_language,
-    show_end,
-    tag_run,
-    tags_of,
     through_restart,
     with_own_sigterm,
 )
@@ -74,6 +72,9 @@ from gigamind.release.policy import N_, Release
 from gigamind.runs.store import ITEMS_FILE, Journal
 from gigamind.systems.settings import BUILTIN, shown_system
 from gigamind.tasks import KINDS, TASKS
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
 
 STEPS = Steps(TASKS, KINDS)
 
@@ -101,9 +102,9 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
     baseline and ends by the verdict, as `--fail-on-regression`, with an event `gigamind.gate.<verdict>`.
     """
     set_run_language(options.language)
-    tag_run(options)
+    _tag_run(options)
     state, verdict = _ended(options, runner, gate=gate)
-    show_end(state, verdict)
+    _show_end(state, verdict)
     return state
 
 
@@ -124,7 +125,7 @@ def _ended(options: EvalOptions, runner: str | None, *, gate: bool) -> tuple[Any
     """Run and publish an evaluation; return its end state and the word for its verdict, "" without one."""
     from prefect.states import Completed
 
-    started, key = datetime.now(UTC), artifact_key(options)
+    started, key = datetime.now(UTC), _artifact_key(options)
     try:
         with announcing_failure(options):
             options = _adjusted(options)
@@ -246,7 +247,7 @@ def _evaluated(
         return batches, False
 
     try:
-        with tags(*tags_of(options)):
+        with tags(*_tags_of(options)):
             plan = prepare(options, out, run)
             batches, interrupted = score_batches(pool, options, plan, run) if pool else scored(plan)
             asks = plan["asks_a_model"] and not interrupted
@@ -264,7 +265,7 @@ def _judged(
 
     # The provider computes batch files, so waiting for them needs no workers.
     uses_files = isinstance(options, ModelRunOptions) and options.batch
-    with closing(_RunProgress(f"{artifact_key(options)}-progress")) as progress:
+    with closing(_RunProgress(f"{_artifact_key(options)}-progress")) as progress:
         if pool and not uses_files:
             return judge_shards(pool, options, batches, out, run=run, progress=progress)
 
@@ -362,6 +363,81 @@ def judge_shards(
     return STEPS.gather_shards(
         options, batches, out, run=run, runtime_ms=runtime_ms, interrupted=interrupted
     )
+
+
+def _artifact_key(options: EvalOptions) -> str:
+    """Return the key of the page of a deployment, or of a task and vault for runs without one.
+
+    Other artifacts have the same key with `-figures`, `-progress` or `-report`. A name with other characters than a-z
+    and digits gets a hash.
+    """
+    history = deployment_name() or "-".join(_tags_of(options))
+    plain = re.sub("[^a-z0-9]+", "-", history.lower()).strip("-")
+    if not history.isascii():
+        plain = f"{plain}-{hashlib.sha256(history.encode()).hexdigest()[:8]}".strip("-")
+    return plain
+
+
+def _tags_of(options: EvalOptions) -> tuple[str, ...]:
+    """Return the tags of a run: the names of its task and vault."""
+    return (options.task, options.notes.resolve().name) if options.notes else (options.task,)
+
+
+def _tag_run(options: EvalOptions) -> None:
+    """Tag the flow run; a failure is logged as a warning."""
+
+    def tag(client: "SyncPrefectClient", run: Any) -> None:  # noqa: ANN401  a module of properties
+        tags = [*run.tags, *_tags_of(options)]
+        client.update_flow_run(run.id, tags=list(dict.fromkeys(tags)))
+
+    _mark(tag)
+
+
+_LAST_RUN = "\n\n---\n\n"
+
+
+def _show_end(state: Any, verdict: Text) -> None:  # noqa: ANN401  Prefect's State
+    """Name the flow run after its deployment and verdict, and add both to the deployment's description.
+
+    A run without a verdict changes the description only if a schedule started it: a failed trial is no news. Without a
+    deployment, the run keeps its name. A failure is logged as a warning.
+    """
+    name, word = deployment_name(), in_run_language(verdict or state.name)
+
+    def show(client: "SyncPrefectClient", run: Any) -> None:  # noqa: ANN401  a module of properties
+        from prefect.client.schemas.actions import DeploymentUpdate
+        from prefect.runtime import deployment
+
+        client.update_flow_run(run.id, name=f"{name} · {word}")
+        if not verdict and not client.read_flow_run(run.id).auto_scheduled:
+            return
+        found = client.read_deployment(cast("str", deployment.id))
+        about = (found.description or "").partition(_LAST_RUN)[0]
+        text = in_run_language(
+            _(
+                "Last run, {time} UTC: **{verdict}**. {sentence}",
+                time=f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
+                verdict=word,
+                sentence=state.message or "",
+            )
+        )
+        update = DeploymentUpdate(description=f"{about}{_LAST_RUN}{text}")
+        client.update_deployment(found.id, update)
+
+    if name:
+        _mark(show)
+
+
+def _mark(change: Callable[["SyncPrefectClient", Any], None]) -> None:
+    from prefect import get_client
+    from prefect.runtime import flow_run
+
+    def apply() -> None:
+        with get_client(sync_client=True) as client:
+            change(client, flow_run)
+
+    with only_logged(N_("The run was not labelled in Prefect: {reason}")):
+        through_restart(apply)
 
 
 _LONG_S = 10.0  # shorter runs show no progress

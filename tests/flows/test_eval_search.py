@@ -14,7 +14,8 @@ from prefect.client.orchestration import get_client
 from timeless import without_times
 
 from gigamind.errors import InputError
-from gigamind.publish.ends import artifact_key, publish_run
+from gigamind.publish.ends import publish_run
+from gigamind.publish.flows import _artifact_key
 from gigamind.publish.here import run_flow
 from gigamind.tasks import TASKS, evaluate
 from gigamind.tasks.options import SearchEvalOptions
@@ -117,7 +118,7 @@ def test_artifacts_that_cannot_be_stored_cost_a_warning_and_no_evaluation(
 
     @prefect.flow
     def publishes() -> str:
-        publish_run(finished, artifact_key(chosen), TASKS[chosen.task])
+        publish_run(finished, _artifact_key(chosen), TASKS[chosen.task])
         return "went on"
 
     assert publishes() == "went on"
