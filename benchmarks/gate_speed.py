@@ -31,7 +31,7 @@ from gigamind.evaluation.workers import Effort
 from gigamind.records.schema import SpeedReport
 from gigamind.release.compare import speed_change
 from gigamind.release.gates import speed_rule
-from gigamind.release.policy import read_policy
+from gigamind.release.policy import Policy
 from gigamind.systems.protocol import Query
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search.score import open_search
@@ -40,7 +40,7 @@ SEED = 42
 PASSES = 8
 SLOWER = 1.3
 _BASELINES = 20
-RULE = read_policy(None).speed.search_p95
+RULE = Policy.read(None).speed.search_p95
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -403,8 +403,9 @@ def _evaluate(
     task_with: "Callable[[Any], Task[Any, Any, Any]] | None" = None,
 ) -> EvaluationResult[Any, Any]:
     """Evaluate with these options; a `system` that is an object is named in them, and given to `task_with`."""
-    from gigamind.evaluation.finish import bounds_of, reference_of
+    from gigamind.evaluation.finish import bounds_of
     from gigamind.evaluation.options import validated
+    from gigamind.evaluation.release import Reference
     from gigamind.evaluation.run import evaluate_and_keep, measure
     from gigamind.tasks import KINDS, TASKS
 
@@ -423,7 +424,7 @@ def _evaluate(
         raise InputError(
             "{options}: valid only if you also set `out` (output folder)", options=misplaced
         )
-    reference = reference_of(options, KINDS)
+    reference = Reference.asked_by(options, KINDS)
     with _shown(progress, options.language) as shown:
         record = measure(task, options, shown)
     why = task.shortfall(record) if record.items and record.run.status == "complete" else None

@@ -35,7 +35,7 @@ from gigamind.records.schema import ErrorReport, Record
 from gigamind.release.gates import bounds_gate
 from gigamind.release.model import FILE as SNAPSHOT_FILE
 from gigamind.release.model import EvalSnapshot, Kinds, read_run
-from gigamind.release.policy import GateResult, Release, read_policy
+from gigamind.release.policy import GateResult, Policy, Release
 from gigamind.release.shortfall import checked_card
 from gigamind.reports.document import STATES, Document, Step, Verdict
 from gigamind.reports.html import render_html
@@ -111,7 +111,7 @@ def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | 
     if options.judge_card:
         read_card(options.judge_card)
     if options.judge_card or options.gates:
-        policy = read_policy(options.gates)
+        policy = Policy.read(options.gates)
         is_bound = options.compare or policy.floors or policy.ceilings
         if options.fail_on_regression and not is_bound:
             raise InputError(
@@ -119,7 +119,7 @@ def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | 
                 " Name the baseline, such as --compare eval/baselines.",
                 file=options.gates,
             )
-    return reference_of(options, kinds)
+    return Reference.asked_by(options, kinds)
 
 
 def _resumes(options: EvalOptions) -> bool:
@@ -213,7 +213,7 @@ def bounds_of(
     """Apply the bounds of a --gates file to a run, or raise InputError; None if there is no file, or a baseline."""
     if options.gates is None or options.compare or record.run.status != "complete":
         return None
-    return bounds_gate(take_snapshot(), read_policy(options.gates), options.phase)
+    return bounds_gate(take_snapshot(), Policy.read(options.gates), options.phase)
 
 
 def finish_flow(
@@ -225,7 +225,7 @@ def finish_flow(
 ) -> FlowResult:
     """Do the same as `finish` for a flow, whose tasks return JSON values; failed runs are published as well."""
     record = _with_card(record, options)
-    reference = reference_of(options, kinds)
+    reference = Reference.asked_by(options, kinds)
     finished, refused, page = _write(record, task, options, out, reference)
     say = translator(options.language)
     return {
@@ -250,17 +250,11 @@ _PUBLISHED = ("trend", "errors", "cost")
 def _with_card(record: Record[_Summary, _Line], options: ReleaseOptions) -> Record[_Summary, _Line]:
     if not options.judge_card:
         return record
-    card, policy = read_card(options.judge_card), read_policy(options.gates)
+    card, policy = read_card(options.judge_card), Policy.read(options.gates)
     summary: Any = record.summary
     languages = tuple(summary.by_language)
     checked = checked_card(card, policy, options.phase, record.run.task, languages)
     return replace(record, card=checked)
-
-
-def reference_of(options: EvalOptions, kinds: Kinds) -> Reference | None:
-    """Read the baseline of the options; None if there is none."""
-    path = options.compare
-    return Reference.read(path, options, options.task, kinds) if path else None
 
 
 def no_result(

@@ -44,7 +44,6 @@ from gigamind.release.policy import (
     Release,
     Status,
     Waiver,
-    read_policy,
 )
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Document
@@ -129,9 +128,14 @@ class Reference:
     @classmethod
     def of(cls, baseline: EvalSnapshot[Any, Any], options: ReleaseOptions) -> Self:
         """Read the policy and the judge report of the options, or raise InputError."""
-        policy = read_policy(options.gates, options.changed)
+        policy = Policy.read(options.gates, options.changed)
         card = read_card(options.judge_card) if options.judge_card else None
         return cls(baseline, policy, options, card)
+
+    @classmethod
+    def asked_by(cls, options: EvalOptions, kinds: Kinds) -> Self | None:
+        """Do the same with the baseline of the options; None if there is none."""
+        return options.compare and cls.read(options.compare, options, options.task, kinds)
 
     @classmethod
     def read(cls, baseline: Path, options: ReleaseOptions, task: str, kinds: Kinds) -> Self:

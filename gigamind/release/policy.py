@@ -171,6 +171,23 @@ class Policy(_Section):
                     raise ValueError(message)
         return self
 
+    @classmethod
+    def read(cls, path: Path | None, relax: Collection[Relaxable] = ()) -> Self:
+        """Return gigamind's default policy with the keys of the file at `path`, and `relax` in addition to the file's.
+
+        Raises:
+            InputError: the file is missing, not TOML, or has an unknown field or metric.
+        """
+        shipped = asset("deployments") / "gates.toml"
+        file = path or shipped
+        content = _read(shipped)
+        try:
+            policy = cls.model_validate(_merged(content, _read(path)) if path else content)
+        except ValidationError as error:
+            problems = joined(map(problem_of, error.errors()))
+            raise InputError("{file}: {problems}", file=file, problems=problems) from error
+        return policy.allowing(relax)
+
     def allowing(self, relax: Iterable[Relaxable]) -> Self:
         """Return a copy that also allows these differences."""
         allowed = tuple(dict.fromkeys((*self.comparable.relax, *relax)))
@@ -198,23 +215,6 @@ class Policy(_Section):
         """Return what a judge report must show in this phase."""
         own = self.phases[phase].card
         return self.card.model_copy(update={key: getattr(own, key) for key in own.model_fields_set})
-
-
-def read_policy(path: Path | None, relax: Collection[Relaxable] = ()) -> Policy:
-    """Return gigamind's default policy with the keys of the file at `path`, and `relax` in addition to the file's.
-
-    Raises:
-        InputError: the file is missing, not TOML, or has an unknown field or metric.
-    """
-    shipped = asset("deployments") / "gates.toml"
-    file = path or shipped
-    content = _read(shipped)
-    try:
-        policy = Policy.model_validate(_merged(content, _read(path)) if path else content)
-    except ValidationError as error:
-        problems = joined(map(problem_of, error.errors()))
-        raise InputError("{file}: {problems}", file=file, problems=problems) from error
-    return policy.allowing(relax)
 
 
 def _read(file: Path) -> dict[str, object]:

@@ -18,7 +18,7 @@ from gigamind.records.folder import rewrite_texts
 from gigamind.records.schema import Record
 from gigamind.release.gates import at_worst
 from gigamind.release.model import EvalSnapshot, read_baseline, read_run, read_snapshot
-from gigamind.release.policy import Release, Waiver, read_policy
+from gigamind.release.policy import Policy, Release, Waiver
 from gigamind.release.shortfall import checked_card
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
@@ -66,7 +66,7 @@ class PromoteOptions(BaseModel):
         detect a regression.
         """
         snapshot = read_snapshot(self.run, KINDS)
-        return snapshot.promote(self.folder), at_worst(snapshot, read_policy(None))
+        return snapshot.promote(self.folder), at_worst(snapshot, Policy.read(None))
 
     def refuse_failed(self) -> None:
         """Raise InputError if a run (its out folder or snapshot.json) failed, waived or not, or is not comparable."""
@@ -145,7 +145,7 @@ def _pages(
     """Return the language of a run, and the pages that it has, name -> new text."""
     record = read_run(run, KINDS)
     if card:
-        policy, languages = read_policy(None), tuple(record.summary.by_language)
+        policy, languages = Policy.read(None), tuple(record.summary.by_language)
         checked = checked_card(card, policy, "mvp", record.run.task, languages)
         record = replace(record, card=checked)
     lang = str(record.run.options.get("lang", "en"))

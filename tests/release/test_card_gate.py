@@ -8,7 +8,7 @@ from gigamind.errors import InputError
 from gigamind.records.card import CardRequirements, CheckedCard
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import Policy, Release, read_policy, rule_label
+from gigamind.release.policy import Policy, Release, rule_label
 from gigamind.release.shortfall import _required_scales, card_rule
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Conditions, Proportion, Result, Table
@@ -17,7 +17,7 @@ POOR = judge_card(kappa=(0.0, -0.1, 0.12))
 
 
 def policy(cards="require", phase=None, **card):
-    content = read_policy(None).model_dump(by_alias=True, exclude_unset=True)
+    content = Policy.read(None).model_dump(by_alias=True, exclude_unset=True)
     content["quality"] |= {"cards": cards}
     content["card"] |= card
     content["phases"]["ga"] |= {"card": phase} if phase else {}
@@ -133,7 +133,7 @@ def test_the_card_table_decides_and_a_phase_may_ask_for_more(gate):
 
 
 def test_the_file_that_comes_with_gigamind_says_every_default():
-    written = read_policy(None).card
+    written = Policy.read(None).card
     assert written == CardRequirements()
     assert written.model_fields_set == set(CardRequirements.model_fields)
 

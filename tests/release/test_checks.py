@@ -8,7 +8,7 @@ from message_values import values_of
 from gigamind.records.judged import JudgeReport
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import Release, read_policy, rule_label
+from gigamind.release.policy import Policy, Release, rule_label
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Examples, Proportion, Result, Section, Table
 
@@ -228,4 +228,4 @@ def test_each_block_is_soft_for_itself(answers, gate):
 
 
 def test_the_policy_that_comes_with_gigamind_gates_the_pass_rate():
-    assert "quality.pass_rate" in read_policy(None).quality.judged
+    assert "quality.pass_rate" in Policy.read(None).quality.judged

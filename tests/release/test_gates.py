@@ -10,7 +10,7 @@ from gigamind.records.schema import SpeedReport, SystemReport
 from gigamind.release.compare import compare
 from gigamind.release.comparison import MetricChange
 from gigamind.release.gates import at_worst, bounds_gate, judge_release
-from gigamind.release.policy import Release, read_policy
+from gigamind.release.policy import Policy, Release
 from gigamind.reports.verdict import release_verdict
 
 
@@ -180,7 +180,7 @@ def test_where_a_phase_says_so_a_verdict_with_warnings_tells_what_is_not_held(sn
 def test_answers_that_are_gone_or_refuse_are_held_though_no_model_judges(answers):
     """`--judge words`: an answer that never came, and one that refuses, are in no mean."""
     names = [f"a{i}" for i in range(20)]
-    shipped = read_policy(None)
+    shipped = Policy.read(None)
     baseline = answers(dict.fromkeys(names), checklist=None)
 
     def changed(count, **update):
@@ -365,7 +365,7 @@ def test_queries_that_a_model_no_longer_decides_about_count_as_lost(
 
 
 def test_the_policy_that_comes_with_gigamind_has_the_seeds_figures():
-    policy = read_policy(None)
+    policy = Policy.read(None)
     drops = {phase: rules.drop for phase, rules in policy.phases.items()}
     assert drops == {"mvp": 0.02, "beta": 0.015, "ga": 0.01}
     assert (policy.small_sample.below, policy.small_sample.drop) == (200, 0.03)
@@ -396,7 +396,7 @@ def test_a_bad_policy_is_an_error_that_names_file_and_field(policy, text, messag
 
 
 def test_a_file_changes_what_it_says_and_leaves_the_rest_as_it_comes(policy):
-    shipped = read_policy(None)
+    shipped = Policy.read(None)
     small = policy('[comparable]\nrelax = ["settings"]\n[speed.search_p95]\nratio = 1.5\n')
     assert small.comparable.relax == ("settings",)
     assert small.speed.search_p95 == shipped.speed.search_p95.model_copy(update={"ratio": 1.5})
@@ -406,17 +406,17 @@ def test_a_file_changes_what_it_says_and_leaves_the_rest_as_it_comes(policy):
 
 
 def test_what_was_changed_on_purpose_may_differ_beside_what_the_file_allows(tmp_path):
-    assert read_policy(None, ["notes"]).comparable.relax == ("notes",)
+    assert Policy.read(None, ["notes"]).comparable.relax == ("notes",)
     file = tmp_path / "gates.toml"
     file.write_text('[comparable]\nrelax = ["hardware", "notes"]\n', "utf-8")
-    told = read_policy(file, ["notes", "settings"])
+    told = Policy.read(file, ["notes", "settings"])
     assert told.comparable.relax == ("hardware", "notes", "settings")
-    assert told.model_copy(update={"comparable": read_policy(None).comparable}) == read_policy(None)
+    assert told.model_copy(update={"comparable": Policy.read(None).comparable}) == Policy.read(None)
 
 
 def test_a_missing_policy_is_named():
     with pytest.raises(InputError, match=r"nowhere.toml"):
-        read_policy(Path("nowhere.toml"))
+        Policy.read(Path("nowhere.toml"))
 
 
 SOFT = POLICY.replace("[phases.mvp]\ndrop = 0.02", '[phases.mvp]\ndrop = 0.02\nsoft = ["search"]')
@@ -439,7 +439,7 @@ def test_a_floor_on_a_soft_block_warns_where_nothing_is_compared(snapshot, polic
 
 
 def test_links_are_soft_in_mvp_and_hard_afterwards():
-    phases = read_policy(None).phases
+    phases = Policy.read(None).phases
     assert [phases[name].soft for name in ("mvp", "beta", "ga")] == [("links",), (), ()]
 
 
@@ -630,7 +630,7 @@ def test_of_f1_nothing_is_said_of_what_one_item_weighs_for_it_is_no_mean(snapsho
 
 def test_the_gates_that_come_with_gigamind_hold_refusals_as_well_as_false_answers():
     """A judge that refuses more questions has the better FAR: one without the other lets any through."""
-    held = read_policy(None).quality.metrics
+    held = Policy.read(None).quality.metrics
     assert {"unanswerable.far", "unanswerable.false_refusals"} <= {*held}
 
 

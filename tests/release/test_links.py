@@ -6,7 +6,7 @@ from message_values import values_of
 from gigamind.errors import InputError
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import Release, read_policy
+from gigamind.release.policy import Policy, Release
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Examples, Proportion, Verdict
 
@@ -68,7 +68,7 @@ def test_another_floor_of_the_confidence_is_named(links):
 def test_links_only_warn_in_mvp_and_stop_a_release_afterwards(links, phase, lost, expected):
     before = links({f"n{i}.md": (1, 1, 1) for i in range(100)})
     after = links({f"n{i}.md": (int(i >= lost), 1, 1) for i in range(100)})
-    gate = judge_release(compare(before, after), read_policy(None), phase)
+    gate = judge_release(compare(before, after), Policy.read(None), phase)
     assert gate.verdict == expected
     assert {rule.metric for rule in gate.rules} == {
         "links.precision_at_5",
@@ -80,7 +80,7 @@ def test_links_only_warn_in_mvp_and_stop_a_release_afterwards(links, phase, lost
 @pytest.mark.parametrize(("phase", "expected"), [("mvp", "warned"), ("beta", "failed")])
 def test_a_note_that_could_not_be_evaluated_any_more_counts_as_links_do(links, phase, expected):
     comparison = compare(links({"a.md": (1, 1, 1), "b.md": (1, 1, 1)}), links({"a.md": (1, 1, 1)}))
-    gate = judge_release(comparison, read_policy(None), phase)
+    gate = judge_release(comparison, Policy.read(None), phase)
     assert gate.verdict == expected
     values = gate.failed[0].values if gate.failed else gate.rules[-1].values
     assert (values["count"], values["total"], values["example"]) == ("1", "2", "b.md")
@@ -88,7 +88,7 @@ def test_a_note_that_could_not_be_evaluated_any_more_counts_as_links_do(links, p
 
 def test_the_page_shows_both_lists_of_suggestions(links):
     comparison = compare(links({"a.md": (2, 2, 2)}), links({"a.md": (1, 1, 2)}))
-    gate = judge_release(comparison, read_policy(None), "beta")
+    gate = judge_release(comparison, Policy.read(None), "beta")
     document = release_document(Release(comparison=comparison, gate=gate))
     verdict, examples = (
         next(block for block in document.blocks if isinstance(block, kind))

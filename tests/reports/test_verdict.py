@@ -10,7 +10,7 @@ from gigamind.metrics.table import register
 from gigamind.release.compare import compare
 from gigamind.release.comparison import LostItem, Mismatch
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import WEAK, Earlier, Release, Waiver, read_policy, rule_label
+from gigamind.release.policy import WEAK, Earlier, Policy, Release, Waiver, rule_label
 from gigamind.reports.comparison import (
     gate_conditions,
     metric_table,
@@ -44,7 +44,7 @@ def judged(make_record, make_item, tmp_path):
         before = snapshot(lambda i: i >= won)
         after = snapshot(lambda i: not won <= i < won + lost)
         comparison = compare(before, after)
-        policy = read_policy(tmp_path / "gates.toml")
+        policy = Policy.read(tmp_path / "gates.toml")
         return Release(comparison=comparison, gate=judge_release(comparison, policy, "mvp"))
 
     return release

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gigamind.assets import asset
-from gigamind.release.policy import GateResult, Policy, RuleResult, read_policy
+from gigamind.release.policy import GateResult, Policy, RuleResult
 
 POLICY = """
 schema = 1
@@ -46,4 +46,4 @@ def policy_of(folder: Path, text: str = POLICY) -> Policy:
     """The policy of a file with that text."""
     file = folder / "gates.toml"
     file.write_text(text, encoding="utf-8")
-    return read_policy(file)
+    return Policy.read(file)

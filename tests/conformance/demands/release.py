@@ -6,7 +6,7 @@ from demands.model import Equal, Field, Option, Section, Written, row, shown
 from gigamind.choices import Phase
 from gigamind.records.schema import RUN_ID_FORMAT, Environment, RunReport
 from gigamind.release.model import EvalSnapshot
-from gigamind.release.policy import Policy, SpeedRule, read_policy
+from gigamind.release.policy import Policy, SpeedRule
 from gigamind.tasks.links.schema import LinkSummaryReport
 from gigamind.tasks.search.schema import SummaryReport
 from gigamind.vault.walk import DEFAULT_EXCLUDES
@@ -18,11 +18,11 @@ _CONFIG = "conformance/test_snapshots.py::test_a_snapshot_names_the_task_and_the
 
 
 def _drop(phase: Phase) -> float:
-    return read_policy(None).phases[phase].drop
+    return Policy.read(None).phases[phase].drop
 
 
 def _policy() -> Policy:
-    return read_policy(None)
+    return Policy.read(None)
 
 
 def _limit(name: str) -> SpeedRule:

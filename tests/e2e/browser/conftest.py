@@ -9,7 +9,7 @@ import pytest
 from gigamind.i18n import translator
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import Release, read_policy
+from gigamind.release.policy import Policy, Release
 from gigamind.reports.html import render_html
 from gigamind.reports.run import Outcome, run_document
 from gigamind.tasks import KINDS, TASKS
@@ -100,7 +100,7 @@ def show(open_page, rendered):
         if not baseline:
             return open_page(rendered(record, lang), width, anchor)
         comparison = compare(baseline, KINDS[record.run.task].take_snapshot(record))
-        gate = judge_release(comparison, read_policy(None), "ga")
+        gate = judge_release(comparison, Policy.read(None), "ga")
         outcome = Outcome(Release(comparison=comparison, gate=gate), baseline)
         return open_page(page_of(record, lang, outcome), width, anchor)
 

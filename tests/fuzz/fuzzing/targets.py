@@ -42,7 +42,7 @@ from gigamind.llm.settings import ModelSettings
 from gigamind.memory.sessions import parse_extraction, parse_session
 from gigamind.release.compare import compare
 from gigamind.release.model import read_run, read_snapshot
-from gigamind.release.policy import read_policy
+from gigamind.release.policy import Policy
 from gigamind.service.answering import _sent_event
 from gigamind.systems.dialect import ANSWERS, _AnswerPreset, _Preset, rankings
 from gigamind.systems.protocol import settle
@@ -217,7 +217,7 @@ def toml(content: bytes) -> None:
         with click.Context(cli) as context:
             check_config(config, context)
     with refusing():
-        read_policy(path)
+        Policy.read(path)
     with refusing():
         read_prices(path)
     with refusing():

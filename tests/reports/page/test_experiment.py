@@ -11,7 +11,7 @@ from gigamind.evaluation.release import Reference
 from gigamind.i18n import translator
 from gigamind.metrics.spec import units_of
 from gigamind.release.compare import compare_with_first
-from gigamind.release.policy import read_policy
+from gigamind.release.policy import Policy
 from gigamind.reports.document import (
     Conditions,
     Count,
@@ -71,7 +71,7 @@ def document(runs, say=EN, **given):
 
 
 def released(runs):
-    return Reference(runs[0], read_policy(None), ReleaseOptions()).decide(runs[1])
+    return Reference(runs[0], Policy.read(None), ReleaseOptions()).decide(runs[1])
 
 
 def row_of_mrr(page):

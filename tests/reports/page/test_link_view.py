@@ -8,7 +8,7 @@ import pytest
 from gigamind.i18n import translator
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import Release, read_policy
+from gigamind.release.policy import Policy, Release
 from gigamind.reports.document import (
     Count,
     KeyFigures,
@@ -175,7 +175,7 @@ def test_a_comparison_has_its_verdict_and_the_list_has_both_runs(make_links, mak
     baseline = KINDS["links"].take_snapshot(before)
     comparison = compare(baseline, KINDS["links"].take_snapshot(after))
     release = Release(
-        comparison=comparison, gate=judge_release(comparison, read_policy(None), "ga")
+        comparison=comparison, gate=judge_release(comparison, Policy.read(None), "ga")
     )
     page = document(after, Outcome(release=release, baseline=baseline))
     assert block(page.blocks, Verdict).state == "failed"

@@ -9,7 +9,7 @@ from gigamind.evidence.again import find_again
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.model import read_run
-from gigamind.release.policy import Release, read_policy
+from gigamind.release.policy import Policy, Release
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Examples, Section
 from gigamind.spans import Span
@@ -100,7 +100,7 @@ def test_moved_passages_are_scored_where_they_stand_and_gone_ones_are_told_by_th
         return task.take_snapshot(read_run(out, {"search": task}))
 
     before = snapshot_of(text)
-    policy = read_policy(None)
+    policy = Policy.read(None)
     policy = policy.model_copy(
         update={"comparable": policy.comparable.model_copy(update={"relax": ("notes",)})}
     )
