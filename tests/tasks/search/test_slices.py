@@ -32,7 +32,7 @@ UNANSWERABLE = replace(ANSWERED, id="q9", answerable=False, metrics={})
 
 
 def overall(items, seed=42):
-    return slices_of(items, seed)["overall"]
+    return _slices_of(items, seed)["overall"]
 
 
 def _answered(name, mrr, **changes):
@@ -92,7 +92,7 @@ def test_answerability_figures_stand_on_their_denominators():
 def test_where_nothing_is_unanswerable_only_false_refusals_are_a_figure():
     ours = replace(ANSWERED, tags=("ours",))
     refused = replace(ours, id="q2", judged_unanswerable=True)
-    values = slices_of([ours, refused, UNANSWERABLE], 42)["by_tag"]["ours"].unanswerable
+    values = _slices_of([ours, refused, UNANSWERABLE], 42)["by_tag"]["ours"].unanswerable
     assert values == dict.fromkeys(values) | {"false_refusals": 0.5}
 
 
@@ -103,16 +103,16 @@ def test_latency_is_over_answerable_and_unanswerable_items():
 
 
 def test_without_cross_lingual_items_there_is_no_such_slice():
-    assert slices_of([ANSWERED], 42)["cross_lingual"] is None
+    assert _slices_of([ANSWERED], 42)["cross_lingual"] is None
 
 
 def test_a_slice_of_all_items_has_the_figures_of_all_items():
-    found = slices_of([_answered(f"q{i:02}", i % 7 / 7) for i in range(40)], 42)
+    found = _slices_of([_answered(f"q{i:02}", i % 7 / 7) for i in range(40)], 42)
     assert found["by_language"]["ko"] == found["by_tag"]["policy"] == found["overall"]
 
 
 def test_nothing_evaluated_is_no_figure_at_all():
-    found = slices_of([], 42)
+    found = _slices_of([], 42)
     whole = found.pop("overall")
     assert whole.counts.queries == 0
     assert {*whole.search.values(), *whole.unanswerable.values()} == {None}
@@ -161,4 +161,4 @@ def few_resamples():
 @given(runs, st.randoms(use_true_random=False))
 @settings(max_examples=25)
 def test_figures_do_not_depend_on_the_order_of_the_items(items, generator):
-    assert slices_of(generator.sample(items, len(items)), 42) == slices_of(items, 42)
+    assert _slices_of(generator.sample(items, len(items)), 42) == _slices_of(items, 42)
