@@ -424,7 +424,7 @@ def _evaluate(
         raise InputError(
             "{options}: valid only if you also set `out` (output folder)", options=misplaced
         )
-    reference = Reference.asked_by(options, KINDS)
+    reference = Reference.from_options(options, KINDS)
     with _shown(progress, options.language) as shown:
         record = measure(task, options, shown)
     why = task.shortfall(record) if record.items and record.run.status == "complete" else None

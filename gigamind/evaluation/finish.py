@@ -119,7 +119,7 @@ def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | 
                 " Name the baseline, such as --compare eval/baselines.",
                 file=options.gates,
             )
-    return Reference.asked_by(options, kinds)
+    return Reference.from_options(options, kinds)
 
 
 def _resumes(options: EvalOptions) -> bool:
@@ -225,7 +225,7 @@ def finish_flow(
 ) -> FlowResult:
     """Do the same as `finish` for a flow, whose tasks return JSON values; failed runs are published as well."""
     record = _with_card(record, options)
-    reference = Reference.asked_by(options, kinds)
+    reference = Reference.from_options(options, kinds)
     finished, refused, page = _write(record, task, options, out, reference)
     say = translator(options.language)
     return {

@@ -133,7 +133,7 @@ class Reference:
         return cls(baseline, policy, options, card)
 
     @classmethod
-    def asked_by(cls, options: EvalOptions, kinds: Kinds) -> Self | None:
+    def from_options(cls, options: EvalOptions, kinds: Kinds) -> Self | None:
         """Do the same with the baseline of the options; None if there is none."""
         return options.compare and cls.read(options.compare, options, options.task, kinds)
 
