@@ -145,7 +145,7 @@ _AFTER_ONE_SYLLABLE = frozenset(
 )
 
 
-def phrases(text: str) -> list[tuple[int, int]]:
+def _noun_runs(text: str) -> list[tuple[int, int]]:
     """Return offsets of each phrase in a folded text: every run of nouns, and its parts with the same last word.
 
     "지난 회의의 휴가 정책을" gives "지난 회의", "회의", "휴가 정책" and "정책": both languages put the head last.
@@ -456,7 +456,7 @@ def _phrases(
     taken = {mention.span for mention in mentions}
     first: dict[str, Span] = {}
     running = running_text(note)
-    for start, end in phrases(running.folded):
+    for start, end in _noun_runs(running.folded):
         phrase = running.folded[start:end]
         if phrase in first or (span := running.span(start, end)) in taken:
             continue

@@ -174,7 +174,7 @@ _NAMED: Mapping[NameKind, Message] = {
 }
 
 
-def reason(features: NamedFeatures | MeantFeatures, language: str) -> str:
+def _reason(features: NamedFeatures | MeantFeatures, language: str) -> str:
     """Return the evidence for a link in a language, the words themselves first."""
     parts = _of_words(features)
     if features.words_shared >= _SHARED:
@@ -423,7 +423,7 @@ class LinkSuggester:
             target_title=self._titles[target],
             confidence=rated.confidence,
             scores=self.habits.models.scores(features),
-            reason=reason(features, language),
+            reason=_reason(features, language),
             context=note.text[left : span.end + around // 2].strip(),
             features=features,
             elsewhere=rated.elsewhere,

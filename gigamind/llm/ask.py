@@ -146,7 +146,7 @@ _NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 
 @dataclass(slots=True)
-class Conversation:
+class _Conversation:
     """The requests of one logical call."""
 
     sender: Booking
@@ -248,7 +248,7 @@ class Conversation:
 
 
 # instructor passes only keyword arguments on; the current task knows whose they are.
-_conversation: ContextVar[Conversation] = ContextVar("_conversation")
+_conversation: ContextVar[_Conversation] = ContextVar("_conversation")
 
 
 def _sendable(message: Message) -> Message:
@@ -411,7 +411,7 @@ class LanguageModel:
         })  # fmt: skip
         call = Call(item_id, key, fresh)
         await self._sender.ready()
-        conversation = Conversation(self._sender, call, messages, dict(parameters))
+        conversation = _Conversation(self._sender, call, messages, dict(parameters))
         if fresh:
             return await conversation.ask(reply)
 
@@ -441,7 +441,7 @@ class LanguageModel:
         """
         await self._sender.ready()
         call = Call(item_id, "", fresh=True)
-        return await Conversation(self._sender, call, messages, dict(self._wanted)).tell(on_text)
+        return await _Conversation(self._sender, call, messages, dict(self._wanted)).tell(on_text)
 
 
 def open_model(

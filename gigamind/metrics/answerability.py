@@ -18,39 +18,40 @@ _Term = tuple[int, int]
 """Numerator and denominator."""
 
 
-def precision(counts: "Confusion") -> _Term:
+def _precision(counts: "Confusion") -> _Term:
     """Return the correct ones among the items judged unanswerable."""
     return counts.tp, counts.tp + counts.fp
 
 
-def recall(counts: "Confusion") -> _Term:
+def _recall(counts: "Confusion") -> _Term:
     """Return the unanswerable items that were judged unanswerable, over all unanswerable ones."""
     return counts.tp, counts.tp + counts.fn
 
 
-def f1(counts: "Confusion") -> _Term:
+def _f1(counts: "Confusion") -> _Term:
     """Return the harmonic mean of precision and recall, from the counts; 0.0 if every unanswerable item was missed."""
     return 2 * counts.tp, 2 * counts.tp + counts.fp + counts.fn
 
 
-def far(counts: "Confusion") -> _Term:
+def _far(counts: "Confusion") -> _Term:
     """Return the false-answer rate: unanswerable items judged answerable, over all unanswerable ones."""
     return counts.fn, counts.tp + counts.fn
 
 
-def false_refusals(counts: "Confusion") -> _Term:
+def _false_refusals(counts: "Confusion") -> _Term:
     """Return the over-refusal rate: answerable items judged unanswerable, over all answerable ones."""
     return counts.fp, counts.fp + counts.tn
 
 
 class _Share:
-    """A term of a confusion matrix, as its figure."""
+    """A term of a confusion matrix as its ratio; None for 0 of 0."""
 
     def __init__(self, term: Callable[["Confusion"], _Term]) -> None:
         self._term = term
 
     def __get__(self, counts: "Confusion", _owner: object) -> float | None:
-        return share(self._term(counts))
+        part, whole = self._term(counts)
+        return part / whole if whole else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,11 @@ class Confusion:
     fn: int
     tn: int
 
-    precision = _Share(precision)
-    recall = _Share(recall)
-    f1 = _Share(f1)
-    far = _Share(far)
-    false_refusals = _Share(false_refusals)
+    precision = _Share(_precision)
+    recall = _Share(_recall)
+    f1 = _Share(_f1)
+    far = _Share(_far)
+    false_refusals = _Share(_false_refusals)
 
     @property
     def all_refused(self) -> "Confusion":
@@ -76,16 +77,16 @@ class Confusion:
 
 _metric = Rows("unanswerable", "verdicts")
 METRICS = (
-    _metric.named(precision, _("precision"), MAIN),
-    _metric.named(recall, _("recall"), Use(gate=True)),  # FAR is 1 - recall
-    _metric(f1, "f1", _("F1"), SHOWN).described(
+    _metric.named(_precision, _("precision"), MAIN),
+    _metric.named(_recall, _("recall"), Use(gate=True)),  # FAR is 1 - recall
+    _metric(_f1, "f1", _("F1"), SHOWN).described(
         _(
             "harmonic mean of precision and recall for unanswerable queries; N counts queries that are"
             " unanswerable or were judged so"
         )
     ),
     _metric(
-        far,
+        _far,
         "far",
         _("wrongly answered (FAR)"),
         Use(gate=True, lower=True, main=1, page=1, summary=1),
@@ -93,7 +94,7 @@ METRICS = (
         _("share of the unanswerable queries that were judged answerable; lower is better")
     ),
     _metric.named(
-        false_refusals, _("false refusals"), Use(gate=True, lower=True, main=1, page=1, summary=1)
+        _false_refusals, _("false refusals"), Use(gate=True, lower=True, main=1, page=1, summary=1)
     ).described(
         _("share of the answerable queries that were judged unanswerable; lower is better")
     ),
@@ -123,12 +124,6 @@ def confusion(judged: Iterable[tuple[bool, bool]]) -> Confusion:
     pairs = list(judged)
     tp, fp, fn, tn = map(pairs.count, [(True, True), (False, True), (True, False), (False, False)])
     return Confusion(tp=tp, fp=fp, fn=fn, tn=tn)
-
-
-def share(term: _Term) -> float | None:
-    """Return the ratio; None for 0 of 0."""
-    part, whole = term
-    return part / whole if whole else None
 
 
 def near_misses(unanswerable: Sequence[float], answerable: Sequence[float]) -> int | None:

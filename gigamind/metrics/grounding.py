@@ -53,29 +53,29 @@ class GroundingTable:
     facts: tuple[FactRow, ...] = ()  # labelled ones that a note supports; empty without labels
 
 
-def faithfulness(table: GroundingTable) -> float | None:
+def _faithfulness(table: GroundingTable) -> float | None:
     """Return the claims that a note proves, over all claims; None without claims.  As in RAGChecker."""
     return _share(claim.is_supported for claim in table.claims)
 
 
-def contradiction(table: GroundingTable) -> float | None:
+def _contradiction(table: GroundingTable) -> float | None:
     """Return the claims that a note disproves, over all claims; None without claims."""
     return _share(claim.standing == "contradicted" for claim in table.claims)
 
 
-def source_coverage(table: GroundingTable) -> float | None:
+def _source_coverage(table: GroundingTable) -> float | None:
     """Return the notes that support a claim, over all notes given; None without notes."""
     used = _used(table)
     return _share(number in used for number in range(1, table.notes + 1))
 
 
-def context_utilisation(table: GroundingTable) -> float | None:
+def _context_utilisation(table: GroundingTable) -> float | None:
     """Return the relevant notes that support a claim, over all relevant notes; None if there are none, or unknown."""
     used = _used(table)
     return _share(number in used for number in sorted(table.relevant or ()))
 
 
-def distraction(table: GroundingTable) -> float | None:
+def _distraction(table: GroundingTable) -> float | None:
     """Return the claims supported by an irrelevant note, over all claims; None without claims or relevance labels."""
     relevant = table.relevant
     if relevant is None:
@@ -83,27 +83,27 @@ def distraction(table: GroundingTable) -> float | None:
     return _share(claim.is_supported and claim.note not in relevant for claim in table.claims)
 
 
-def noise_sensitivity(table: GroundingTable) -> float | None:
+def _noise_sensitivity(table: GroundingTable) -> float | None:
     """Return the wrong claims that a note supports, over all; None unless each claim is known as right or wrong."""
     return _share_known(table, correct=False, supported=True)
 
 
-def hallucination(table: GroundingTable) -> float | None:
-    """Return the wrong claims that no note supports, over all; None as in `noise_sensitivity`.  As in RAGChecker."""
+def _hallucination(table: GroundingTable) -> float | None:
+    """Return the wrong claims that no note supports, over all; None as in `_noise_sensitivity`.  As in RAGChecker."""
     return _share_known(table, correct=False, supported=False)
 
 
-def self_knowledge(table: GroundingTable) -> float | None:
-    """Return the right claims that no note supports, over all; None as in `noise_sensitivity`.  As in RAGChecker."""
+def _self_knowledge(table: GroundingTable) -> float | None:
+    """Return the right claims that no note supports, over all; None as in `_noise_sensitivity`.  As in RAGChecker."""
     return _share_known(table, correct=True, supported=False)
 
 
-def citation_precision(table: GroundingTable) -> float | None:
+def _citation_precision(table: GroundingTable) -> float | None:
     """Return the claims naming the note that proves them, over those naming any (ALCE, Gao et al., EMNLP 2023)."""
     return _share(c.is_supported and c.note in c.cited for c in table.claims if c.cited)
 
 
-def citation_recall(table: GroundingTable) -> float | None:
+def _citation_recall(table: GroundingTable) -> float | None:
     """Return the supported claims that name the note that proves them, over all supported ones; None without any."""
     return _share(claim.note in claim.cited for claim in table.claims if claim.is_supported)
 
@@ -115,7 +115,7 @@ def share_given(supported: int, omitted: int, *, answerable: bool) -> float | No
     return 0.0 if answerable else None
 
 
-def completeness(table: GroundingTable) -> float | None:
+def _completeness(table: GroundingTable) -> float | None:
     """Return the labelled facts that the answer gives, over all; without labels, `share_given` of the omissions."""
     if table.facts:
         return _share(fact.given for fact in table.facts)
@@ -125,7 +125,7 @@ def completeness(table: GroundingTable) -> float | None:
     return share_given(supported, table.omissions, answerable=table.answerable)
 
 
-def completeness_vital(table: GroundingTable) -> float | None:
+def _completeness_vital(table: GroundingTable) -> float | None:
     """Return the vital facts that the answer gives, over all vital ones; None without any.  As TREC's nugget recall."""
     return _share(fact.given for fact in table.facts if fact.vital)
 
@@ -141,48 +141,48 @@ METRICS = (
     _metric(None, "utility", _("utility"), SHOWN).described(
         _("how useful the answer is to the person with the question")
     ),
-    _metric.named(completeness, _("completeness"), SHOWN).described(
+    _metric.named(_completeness, _("completeness"), SHOWN).described(
         _(
             "of the content that the question requests and the notes contain, the share that the answer gives"
         )
     ),
     _metric(
-        completeness_vital, "completeness_vital", _("completeness (vital)"), Use(gate=True)
+        _completeness_vital, "completeness_vital", _("completeness (vital)"), Use(gate=True)
     ).described(_("share of the facts labelled as vital that the answer gives")),
-    _metric.named(faithfulness, _("faithfulness")).described(
+    _metric.named(_faithfulness, _("faithfulness")).described(
         _("share of the answer's claims that the notes support")
     ),
     _metric.named(
-        contradiction, _("contradiction"), Use(gate=True, lower=True, main=1, page=1, summary=2)
+        _contradiction, _("contradiction"), Use(gate=True, lower=True, main=1, page=1, summary=2)
     ).described(_("share of the claims that a note contradicts; lower is better")),
-    _metric.named(source_coverage, _("source coverage"), SHOWN).described(
+    _metric.named(_source_coverage, _("source coverage"), SHOWN).described(
         _("share of the context notes that support a claim of the answer")
     ),
-    _metric.named(context_utilisation, _("context utilisation"), MAIN).described(
+    _metric.named(_context_utilisation, _("context utilisation"), MAIN).described(
         _(
             "of the context notes relevant to the question, the share that supports a claim of the answer"
         )
     ),
-    _metric.named(distraction, _("distraction"), Use(lower=True)).described(
+    _metric.named(_distraction, _("distraction"), Use(lower=True)).described(
         _("share of the claims that an irrelevant note supports; lower is better")
     ),
-    _metric.named(noise_sensitivity, _("noise sensitivity"), Use(lower=True)).described(
+    _metric.named(_noise_sensitivity, _("noise sensitivity"), Use(lower=True)).described(
         _(
             "share of the claims that are wrong by human labels and that a note supports; lower is better"
         )
     ),
-    _metric.named(hallucination, _("hallucination"), Use(lower=True)).described(
+    _metric.named(_hallucination, _("hallucination"), Use(lower=True)).described(
         _(
             "share of the claims that are wrong by human labels and that no note supports; lower is better"
         )
     ),
     _metric(
-        self_knowledge, "self_knowledge", _("self-knowledge"), plain="self knowledge"
+        _self_knowledge, "self_knowledge", _("self-knowledge"), plain="self knowledge"
     ).described(_("share of the claims that are right by human labels and that no note supports")),
-    _metric.named(citation_precision, _("citation precision"), MAIN).described(
+    _metric.named(_citation_precision, _("citation precision"), MAIN).described(
         _("of the claims that cite a note, the share that the cited note supports")
     ),
-    _metric.named(citation_recall, _("citation recall"), Use(gate=True)).described(
+    _metric.named(_citation_recall, _("citation recall"), Use(gate=True)).described(
         _("of the supported claims, the share that cites the note that supports it")
     ),
 )

@@ -55,21 +55,21 @@ _Term = tuple[int, int]
 """What one note adds to the numerator and the denominator of a figure."""
 
 
-def precision(note: LinkedNote, k: int) -> _Term:
+def _precision(note: LinkedNote, k: int) -> _Term:
     """Return the correct suggestions over those returned."""
     shown = note.suggestions[:k]
     return sum(is_hit(suggestion, note) for suggestion in shown), len(shown)
 
 
 def _precision_ceiling(note: LinkedNote, k: int) -> _Term:
-    """Return the highest possible `precision` with as many suggestions."""
+    """Return the highest possible `_precision` with as many suggestions."""
     shown = len(note.suggestions[:k])
     return min(shown, _targets(note)), shown
 
 
 def _precision_over(note: LinkedNote, k: int) -> _Term:
     """Return the correct suggestions over k, which a note with fewer links cannot reach."""
-    return precision(note, k)[0], k
+    return _precision(note, k)[0], k
 
 
 def _precision_over_ceiling(note: LinkedNote, k: int) -> _Term:
@@ -77,18 +77,18 @@ def _precision_over_ceiling(note: LinkedNote, k: int) -> _Term:
     return min(k, _targets(note)), k
 
 
-def recall(note: LinkedNote, k: int) -> _Term:
+def _recall(note: LinkedNote, k: int) -> _Term:
     """Return the expected links that are suggested, over all."""
     return _hit_count(note, note.suggestions[:k]), len(note.expected)
 
 
 def _recall_ceiling(note: LinkedNote, k: int) -> _Term:
-    """Return the highest possible `recall`."""
+    """Return the highest possible `_recall`."""
     return min(k, len(note.expected)), len(note.expected)
 
 
 def _recall_excluding_linked(note: LinkedNote, k: int) -> _Term:
-    """Return `recall` if targets that the note links to elsewhere are never suggested."""
+    """Return `_recall` if targets that the note links to elsewhere are never suggested."""
     return _hit_count(note, note.unlinked[:k]), len(note.expected)
 
 
@@ -105,7 +105,7 @@ def _span_accuracy(note: LinkedNote, k: int) -> _Term:
     return sum(placed), len(placed)
 
 
-def acceptance(note: LinkedNote) -> _Term:
+def _acceptance(note: LinkedNote) -> _Term:
     """Return the accepted suggestions over those that a person judged."""
     judged = [entry.accepted for entry in note.suggestions if entry.accepted is not None]
     return sum(judged), len(judged)
@@ -114,7 +114,7 @@ def acceptance(note: LinkedNote) -> _Term:
 CEILING = "_ceiling"  # suffix of the highest value that the dataset allows
 _metric = Rows("links", "note")
 METRICS = (
-    _metric(precision, "precision_at_{k}", _("precision@{k}", k="{k}"), SHOWN).described(
+    _metric(_precision, "precision_at_{k}", _("precision@{k}", k="{k}"), SHOWN).described(
         _("share of the suggested links that match a removed link")
     ),
     _metric(_precision_ceiling, "precision_at_{k}_ceiling", _("precision@{k} ceiling", k="{k}")),
@@ -128,7 +128,7 @@ METRICS = (
         "precision_over_{k}_ceiling",
         _("precision over {k} ceiling", k="{k}"),
     ),
-    _metric(recall, "recall_at_{k}", _("recall@{k}", k="{k}"), SHOWN).described(
+    _metric(_recall, "recall_at_{k}", _("recall@{k}", k="{k}"), SHOWN).described(
         _("share of the removed links that were suggested again")
     ),
     _metric(_recall_ceiling, "recall_at_{k}_ceiling", _("recall@{k} ceiling", k="{k}")),
@@ -149,7 +149,7 @@ METRICS = (
     _metric(
         _span_accuracy, "span_accuracy_at_{k}", _("span accuracy@{k}", k="{k}"), Use(main=3, page=1)
     ).described(_("share of the correct suggestions placed exactly where the removed link was")),
-    _metric(acceptance, "acceptance_proxy", _("acceptance proxy"), Use(main=3)).described(
+    _metric(_acceptance, "acceptance_proxy", _("acceptance proxy"), Use(main=3)).described(
         _("of the suggestions that a person judged, the share that the person accepted")
     ),
 )

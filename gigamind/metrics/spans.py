@@ -1,7 +1,7 @@
 """How much of the evidence is expected, and how much of the expected evidence was retrieved (spec 4.1).
 
 Evidence with a range matches by position, without one by text, within one note. That rule needs evidence and label of
-similar length (`out_of_reach`); `answer_in_evidence` measures whether a reader finds the answer.
+similar length (`out_of_reach`); `_answer_in_evidence` measures whether a reader finds the answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ def holds(evidence: Evidence, expected: Passage) -> bool:
     return bool(wanted) and wanted in plain(evidence.text)
 
 
-def span_precision(evidence: Sequence[Evidence], expected: Sequence[Passage]) -> float | None:
+def _span_precision(evidence: Sequence[Evidence], expected: Sequence[Passage]) -> float | None:
     """Return the share of the evidence that matches an expected span; None without expected spans or evidence."""
     if not evidence or not expected:
         return None
@@ -57,7 +57,7 @@ def span_precision(evidence: Sequence[Evidence], expected: Sequence[Passage]) ->
     return matched / len(evidence)
 
 
-def span_recall(evidence: Sequence[Evidence], expected: Sequence[Passage]) -> float | None:
+def _span_recall(evidence: Sequence[Evidence], expected: Sequence[Passage]) -> float | None:
     """Return the share of the expected spans that some evidence matches; None without spans, 0.0 without evidence."""
     if not expected:
         return None
@@ -65,20 +65,20 @@ def span_recall(evidence: Sequence[Evidence], expected: Sequence[Passage]) -> fl
     return matched / len(expected)
 
 
-def answer_in_evidence(evidence: Sequence[Evidence], expected: Sequence[Passage]) -> float | None:
+def _answer_in_evidence(evidence: Sequence[Evidence], expected: Sequence[Passage]) -> float | None:
     """Return 1.0 if an expected span is entirely within some evidence, else 0.0; None without expected spans."""
     if not expected:
         return None
     return float(any(holds(piece, span) for piece in evidence for span in expected))
 
 
-def answer_in_evidence_of_note(
+def _answer_in_evidence_of_note(
     evidence: Sequence[Evidence], expected: Sequence[Passage]
 ) -> float | None:
     """Return the same for evidence from notes with expected spans, whatever their rank; None if none is shown."""
     notes = {span.note for span in expected}
     own = [piece for piece in evidence if piece.note in notes]
-    return answer_in_evidence(own, expected) if own else None
+    return _answer_in_evidence(own, expected) if own else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +111,17 @@ def out_of_reach(
 
 _metric = Rows("search", "spans")
 METRICS = (
-    _metric.named(span_precision, _("span precision"), MAIN).described(
+    _metric.named(_span_precision, _("span precision"), MAIN).described(
         _("share of the evidence that matches an expected passage")
     ),
-    _metric.named(span_recall, _("span recall"), MAIN).described(
+    _metric.named(_span_recall, _("span recall"), MAIN).described(
         _("share of the expected passages that are shown as evidence")
     ),
-    _metric(answer_in_evidence, "answer_in_evidence", _("answer in the evidence"), MAIN).described(
+    _metric(_answer_in_evidence, "answer_in_evidence", _("answer in the evidence"), MAIN).described(
         _("share of the queries whose evidence contains a whole expected passage")
     ),
     _metric(
-        answer_in_evidence_of_note,
+        _answer_in_evidence_of_note,
         "answer_in_evidence_of_note",
         _("answer in the evidence (note shown)"),
         Use(gate=True),

@@ -14,7 +14,7 @@ _PLACES = {"{k}": r"(?P<k>\d+)", "{item}": r"(?P<item>[a-z][a-z0-9_]*)"}
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class _Block:
     """A group of figures in summary.json; `unit` names the items, `optional` ones are not in every run of the task."""
 
     task: str
@@ -25,12 +25,12 @@ class Block:
 
 _QUERIES, _ANSWERS = (_("query"), _("queries")), (_("answer"), _("answers"))
 
-BLOCKS: Mapping[str, Block] = {
-    "search": Block("search", *_QUERIES),
-    "unanswerable": Block("search", *_QUERIES),
-    "links": Block("links", _("note"), _("notes")),
-    "answers": Block("answers", *_ANSWERS),
-    "quality": Block("answers", *_ANSWERS, optional=True),
+BLOCKS: Mapping[str, _Block] = {
+    "search": _Block("search", *_QUERIES),
+    "unanswerable": _Block("search", *_QUERIES),
+    "links": _Block("links", _("note"), _("notes")),
+    "answers": _Block("answers", *_ANSWERS),
+    "quality": _Block("answers", *_ANSWERS, optional=True),
 }
 
 
@@ -182,7 +182,7 @@ class Rows:
 
     def named(self, of: Callable[..., Any], label: Message, use: Use = Use()) -> Metric:
         """Return a metric with the name of its function."""
-        return self(of, of.__name__, label, use)
+        return self(of, of.__name__.removeprefix("_"), label, use)
 
 
 OWN: dict[str, Metric] = {}

@@ -11,7 +11,7 @@ from gigamind.i18n import Message, _, add_translations
 from gigamind.metrics import answerability, grounding, links, ranking, spans
 from gigamind.metrics.spec import MAIN, OWN, Metric, Rows, Use, in_language
 
-ENTRY_POINTS = "gigamind.metrics"
+_ENTRY_POINTS = "gigamind.metrics"
 _latency = Rows("search", None)
 _LATENCY = (
     _latency(None, "latency_p50_ms", _("latency p50")),
@@ -174,7 +174,7 @@ def register_installed() -> None:
     Raises:
         InputError: one cannot be loaded.
     """
-    for point in entry_points(group=ENTRY_POINTS):
+    for point in entry_points(group=_ENTRY_POINTS):
         try:
             given = point.load()
         except OWN_FAULTS as error:

@@ -182,7 +182,7 @@ def read_card(path: Path) -> JudgeCard:
         ) from error
 
 
-Kappa = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
+_Kappa = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
 ScaleGroups = tuple[tuple[str, ...], ...]
 """Groups of scales; each group needs one scale with labels. See `CheckedCard.scales`."""
 
@@ -202,7 +202,7 @@ class CardRequirements(Report):
     min_labels: Count = 30
     min_labels_per_language: Count = 10
     min_labels_per_class: Count = 5
-    min_agreement: Kappa = 0.4
+    min_agreement: _Kappa = 0.4
     max_attack_rate: Share = 0.2
     require_attacks: bool = False
     max_flip_rate: Share = 0.1

@@ -59,7 +59,7 @@ class _CosineScale:
 
 # By embedder family: the full name before "@".  Scales of other models map their median cosines of XQuAD paragraphs,
 # related (0.38 for the default model) and unrelated (0.05), to those of the default model.
-COSINE_SCALES: Mapping[str, _CosineScale] = {
+_COSINE_SCALES: Mapping[str, _CosineScale] = {
     "use-multilingual": _CosineScale(0.0, 1.0),
     "e5-small": _CosineScale(0.72, 1.13),  # medians 0.875 and 0.738 of 20 English questions
 }
@@ -69,7 +69,7 @@ _UNKNOWN_SCALE = _CosineScale(0.0, 1.0)
 
 def cosine_scale(embedder: str) -> _CosineScale:
     """Return the scale of an embedder by its full name."""
-    return COSINE_SCALES.get(embedder.partition("@")[0], _UNKNOWN_SCALE)
+    return _COSINE_SCALES.get(embedder.partition("@")[0], _UNKNOWN_SCALE)
 
 
 @dataclass(frozen=True, slots=True)

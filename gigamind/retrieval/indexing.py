@@ -38,7 +38,7 @@ class IndexOptions(BaseModel, extra="forbid", frozen=True):
     )
 
 
-class IndexReport(TypedDict):
+class _IndexReport(TypedDict):
     """The state of the server after indexing, as JSON values."""
 
     collection: str
@@ -47,7 +47,7 @@ class IndexReport(TypedDict):
     dropped: list[str]  # deleted collections of the vault: older than the previous one
 
 
-def index_vault(options: IndexOptions) -> IndexReport:
+def index_vault(options: IndexOptions) -> _IndexReport:
     """Fill the collection for the vault's current content if needed, then switch the vault's alias to it.
 
     Raises:

@@ -34,9 +34,9 @@ from gigamind.retrieval.index import (
 )
 
 _KEY_VARIABLE = "QDRANT_API_KEY"
-PATIENCE_S = 30.0
+_PATIENCE_S = 30.0
 """Seconds to retry a server that does not answer; after a restart it reads its collections first."""
-QUERY_PATIENCE_S = 5.0
+_QUERY_PATIENCE_S = 5.0
 """The same for a search, which has its own time limit."""
 _PREFIX = "gigamind-"
 _COMPLETE = ".complete"
@@ -82,7 +82,7 @@ class _ServerIndex:
             query_filter=models.Filter(must=[these]) if these else None,
             search_params=_EXACT,
             with_payload=False,
-            patience_s=QUERY_PATIENCE_S,
+            patience_s=_QUERY_PATIENCE_S,
         )
         return answer.points
 
@@ -103,14 +103,14 @@ def connect(url: str) -> QdrantClient:
     """Connect to the server at `url`, with the key in `QDRANT_API_KEY` if it needs one.
 
     Raises:
-        IndexingError: No Qdrant server answers within `PATIENCE_S` (at once if the connection is refused), or it
+        IndexingError: No Qdrant server answers within `_PATIENCE_S` (at once if the connection is refused), or it
             rejects the key.
     """
     key = os.environ.get(_KEY_VARIABLE)
     try:
         # The version check would only warn, and the first request detects the same.
         client = QdrantClient(url=url, api_key=key, timeout=_TIMEOUT_S, check_compatibility=False)
-        begins = _retrying(PATIENCE_S, lambda error: _passes(error) and is_reached(error))
+        begins = _retrying(_PATIENCE_S, lambda error: _passes(error) and is_reached(error))
         begins(client.get_collections)
     except Exception as error:
         reason = redacted((str(error) or type(error).__name__).splitlines()[0])
@@ -130,7 +130,7 @@ def open_collection(
     """Return the collection of this content; fill it if it is incomplete or `refill` is set.
 
     Raises:
-        IndexingError: The server failed for `PATIENCE_S`; an incomplete collection is never read.
+        IndexingError: The server failed for `_PATIENCE_S`; an incomplete collection is never read.
         EmbeddingError: The vectors of a new collection cannot be computed.
     """
     collection = _PREFIX + content.name
@@ -229,7 +229,7 @@ def _call(
     call: Callable[..., Any], *arguments: object, patience_s: float | None = None, **options: object
 ) -> Any:  # noqa: ANN401
     """Call the server and retry for `patience_s` seconds if that can help; raise IndexingError at last."""
-    retrying = _retrying(PATIENCE_S if patience_s is None else patience_s)
+    retrying = _retrying(_PATIENCE_S if patience_s is None else patience_s)
     try:
         return retrying(call, *arguments, **options)
     except Exception as error:

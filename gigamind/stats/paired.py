@@ -79,7 +79,7 @@ _WINDOW = 6  # standard deviations of the number of changes, the range of the su
 _HALVINGS = 24  # bisection to 6e-8 of the share of changes
 
 
-def detectable_graded(n: int, deviation: float, *, changed: int, size: float) -> float | None:
+def _detectable_graded(n: int, deviation: float, *, changed: int, size: float) -> float | None:
     """Return the smallest mean difference of graded values that n pairs detect with 80 % power.
 
     By Student's t, which approximates the sign-flip test, but at least six changes in one direction of the observed
@@ -332,7 +332,7 @@ def _recounted(compared: PairedComparison, terms: Matrix) -> PairedComparison:
     detectable = compared.detectable
     if compared.test == "sign-flip":
         before, after = _linearised(terms)
-        detectable = _detectable_graded(after - before, compared.n - unchanged)
+        detectable = _detectable_in(after - before, compared.n - unchanged)
     return replace(
         compared,
         detectable=detectable,
@@ -357,7 +357,7 @@ def _compare(
         detectable = _detectable_binary(n, improved + worse)
     else:
         test, p_value = "sign-flip", _sign_flip(differences, seed=seed, label=label)
-        detectable = _detectable_graded(differences, improved + worse)
+        detectable = _detectable_in(differences, improved + worse)
     return PairedComparison(
         n=n,
         baseline=fsum(baseline) / n,
@@ -373,9 +373,9 @@ def _compare(
     )
 
 
-def _detectable_graded(differences: Matrix, changed: int) -> float | None:
+def _detectable_in(differences: Matrix, changed: int) -> float | None:
     size = float(np.abs(differences).sum()) / max(1, changed)
     # Exactly 0 for equal values despite rounding.
     all_equal = differences.min() == differences.max()
     deviation = 0.0 if all_equal else float(np.std(differences, ddof=1))
-    return detectable_graded(differences.size, deviation, changed=changed, size=size)
+    return _detectable_graded(differences.size, deviation, changed=changed, size=size)

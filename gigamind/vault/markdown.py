@@ -18,7 +18,7 @@ _BlockKind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class _Heading:
     """A heading."""
 
     level: int  # 1 to 6
@@ -53,7 +53,7 @@ class Document:
 
     frontmatter: Mapping[str, object]  # the YAML mapping at the top, or empty
     body_start: int  # first code point after the frontmatter and a byte order mark
-    headings: tuple[Heading, ...]
+    headings: tuple[_Heading, ...]
     links: tuple[Link, ...]
     blocks: tuple[Block, ...]
     warnings: tuple[Message, ...] = ()  # unreadable parts, such as invalid YAML, without the path
@@ -160,7 +160,7 @@ class _Reader:
     """Collects the structure of a note; marks are relative to the body, results to the whole text."""
 
     def __init__(self, text: str, body_start: int) -> None:
-        self.headings: list[Heading] = []
+        self.headings: list[_Heading] = []
         self.links: list[Link] = []
         self.blocks: list[Block] = []
         self._text = text
@@ -213,7 +213,7 @@ class _Reader:
             heading = self._open.pop()
             text = " ".join(self._shown_since(heading).split())
             span = self._span(mark.start, self._last_character(mark))
-            self.headings.append(Heading(heading.mark.level, text, span))
+            self.headings.append(_Heading(heading.mark.level, text, span))
         if self._depth == 0:
             self._add_block("math" if self._only_math else _KINDS.get(mark.name, "paragraph"), mark)
         if not self._open:

@@ -37,7 +37,7 @@ def test_the_collection_stands_under_the_alias_of_the_vault(vault: Path):
 def test_a_server_that_stays_away_ends_the_run_failed_with_a_sentence(
     vault: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("gigamind.retrieval.server.PATIENCE_S", 0.5)
+    monkeypatch.setattr("gigamind.retrieval.server._PATIENCE_S", 0.5)
     state = index(vault, "http://127.0.0.1:9")
     assert (state.type.value, state.name) == ("FAILED", "NotesInaccessible")
     assert state.message.startswith("http://127.0.0.1:9: ")

@@ -1,12 +1,12 @@
 import pytest
 
 from gigamind.linking.anchors import fold
-from gigamind.linking.candidates import phrases
+from gigamind.linking.candidates import _noun_runs
 
 
 def found(text: str) -> list[str]:
     folded = fold(text)
-    return [folded[start:end] for start, end in phrases(folded)]
+    return [folded[start:end] for start, end in _noun_runs(folded)]
 
 
 @pytest.mark.each(

@@ -3,13 +3,13 @@ from dataclasses import replace
 import pytest
 from link_features import MEANT, PLAIN
 
-from gigamind.linking.suggest import reason
+from gigamind.linking.suggest import _reason
 
 NEW = replace(PLAIN, linked_notes=0, saying_notes=0)
 
 
 def parts(features, language="en"):
-    return reason(features, language).split("; ")
+    return _reason(features, language).split("; ")
 
 
 def test_each_kind_of_name_has_a_reason_of_its_own():
@@ -56,6 +56,6 @@ def test_a_phrase_says_the_passage_that_it_is_near_to(passage):
 
 @pytest.mark.parametrize(("chars", "shown"), [(60, "개" * 60), (61, "개" * 60 + "…")])
 def test_a_long_passage_is_cut(chars, shown):
-    said = reason(replace(MEANT, passage="개" * chars), "ko")
+    said = _reason(replace(MEANT, passage="개" * chars), "ko")
     assert shown in said
     assert said.count("개") == 60

@@ -19,7 +19,7 @@ from gigamind.linking.suggest import (
     LEAST_CONFIDENCE,
     LinkSuggester,
     SuggestOptions,
-    reason,
+    _reason,
 )
 from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse
@@ -285,11 +285,11 @@ def test_a_suggestion_says_where_why_and_around_what(suggester_of):
     assert one.span.slice(suggester.vault.note("한.md").text) == one.anchor == "snow"
     assert one.context == "제 snow를"
     assert (one.target, one.target_title) == ("snow.md", "snow")
-    assert one.reason == reason(one.features, "ko")
+    assert one.reason == _reason(one.features, "ko")
     assert one.scores == suggester.habits.models.scores(one.features)
     assert (one.features.linked_notes, one.features.saying_notes) == (1, 2)
     first = suggested(suggester, "hail.md")[0]
-    assert first.reason == reason(first.features, "en")
+    assert first.reason == _reason(first.features, "en")
 
 
 def test_a_link_back_is_known(suggester_of):

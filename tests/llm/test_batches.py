@@ -21,7 +21,7 @@ from json_values import JSON
 
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.batches.batcher import Batches, _Entry, parts, read_batches
+from gigamind.llm.batches.batcher import Batches, _Entry, _parts, read_batches
 from gigamind.llm.batches.providers import State, provider_of
 from gigamind.llm.budget import Budget
 from gigamind.llm.budget import Limits as BudgetLimits
@@ -352,7 +352,7 @@ def test_no_batch_is_larger_than_documented(provider):
         entries = [
             _Entry(line, Attempt("q", 1, "http", "ok", "m"), "", Call("q", "")) for _ in range(10)
         ]
-        within = parts(entries, made)
+        within = _parts(entries, made)
         return [[len(entry.line) for entry in part] for part in within]
 
     found = asyncio.run(split())

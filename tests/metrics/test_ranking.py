@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from ranked import hit, measure_ranking, ndcg, recall, reciprocal_rank
 
 from gigamind.metrics import ranking as figures
-from gigamind.metrics.ranking import RankedQuery, RankingTable
+from gigamind.metrics.ranking import RankedQuery, _RankingTable
 
 RANKING = ["a.md", "b.md", "c.md", "d.md"]
 
@@ -60,7 +60,7 @@ def test_a_note_with_gain_zero_is_not_relevant():
 
 def test_a_query_beside_one_with_more_relevant_notes_has_its_own_recall():
     few, many = RankedQuery(RANKING, {"b.md": 1}), RankedQuery(RANKING, dict.fromkeys("abc", 1))
-    assert figures.recall(RankingTable.of([few, many]), 4).tolist() == [1.0, 0.0]
+    assert figures._recall(_RankingTable.of([few, many]), 4).tolist() == [1.0, 0.0]
 
 
 def test_a_negative_gain_is_no_gain():

@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 from gigamind.metrics.spans import (
     OutOfReach,
     Unplaced,
-    answer_in_evidence,
-    answer_in_evidence_of_note,
+    _answer_in_evidence,
+    _answer_in_evidence_of_note,
+    _span_precision,
+    _span_recall,
     holds,
     matches,
     out_of_reach,
-    span_precision,
-    span_recall,
 )
 from gigamind.spans import Passage, Span
 
@@ -77,24 +77,24 @@ def test_an_expected_text_without_words_matches_no_text(text):
 def test_precision_counts_evidence_and_recall_counts_expected_spans():
     expected = [_passage(0, 10), _passage(20, 30)]
     evidence = [_passage(0, 10), _passage(1, 10), _passage(50, 60), Unplaced("b.md", "off")]
-    assert span_precision(evidence, expected) == 0.5
-    assert span_recall(evidence, expected) == 0.5
+    assert _span_precision(evidence, expected) == 0.5
+    assert _span_recall(evidence, expected) == 0.5
 
 
 def test_one_piece_can_match_two_overlapping_expected_spans():
     expected = [_passage(0, 10), _passage(0, 9)]
-    assert span_precision([_passage(0, 10)], expected) == 1.0
-    assert span_recall([_passage(0, 10)], expected) == 1.0
+    assert _span_precision([_passage(0, 10)], expected) == 1.0
+    assert _span_recall([_passage(0, 10)], expected) == 1.0
 
 
 def test_without_expected_spans_nothing_is_measured():
-    assert span_precision([_passage(0, 10)], []) is None
-    assert span_recall([_passage(0, 10)], []) is None
+    assert _span_precision([_passage(0, 10)], []) is None
+    assert _span_recall([_passage(0, 10)], []) is None
 
 
 def test_without_evidence_recall_is_zero_and_precision_undefined():
-    assert span_precision([], [_passage(0, 10)]) is None
-    assert span_recall([], [_passage(0, 10)]) == 0.0
+    assert _span_precision([], [_passage(0, 10)]) is None
+    assert _span_recall([], [_passage(0, 10)]) == 0.0
 
 
 @pytest.mark.each(
@@ -136,13 +136,13 @@ def test_an_unplaced_piece_holds_a_label_by_its_words():
 )
 def test_the_answer_is_in_the_evidence_or_its_note_is(evidence, whole, of_note):
     expected = [_passage(10, 15), _passage(200, 210)]
-    assert answer_in_evidence(evidence, expected) == whole
-    assert answer_in_evidence_of_note(evidence, expected) == of_note
+    assert _answer_in_evidence(evidence, expected) == whole
+    assert _answer_in_evidence_of_note(evidence, expected) == of_note
 
 
 def test_without_expected_spans_no_answer_is_looked_for():
-    assert answer_in_evidence([_passage(0, 10)], []) is None
-    assert answer_in_evidence_of_note([_passage(0, 10)], []) is None
+    assert _answer_in_evidence([_passage(0, 10)], []) is None
+    assert _answer_in_evidence_of_note([_passage(0, 10)], []) is None
 
 
 def test_a_label_far_shorter_or_longer_than_every_sentence_is_out_of_reach():
@@ -178,12 +178,12 @@ pieces = st.lists(
 
 @given(pieces, pieces)
 def test_precision_one_way_is_recall_the_other_way(evidence, expected):
-    precision = span_precision(evidence, expected)
-    assert precision == span_recall(expected, evidence)
+    precision = _span_precision(evidence, expected)
+    assert precision == _span_recall(expected, evidence)
     assert precision is not None
     assert 0 <= precision <= 1
 
 
 @given(pieces)
 def test_evidence_that_is_the_expected_spans_is_perfect(expected):
-    assert span_precision(expected, expected) == span_recall(expected, expected) == 1.0
+    assert _span_precision(expected, expected) == _span_recall(expected, expected) == 1.0

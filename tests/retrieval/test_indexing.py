@@ -120,7 +120,7 @@ def test_vaults_of_other_names_are_left_alone(standing, options, write_vault):
 def test_a_server_that_dies_leaves_the_alias_where_it_was(
     standing, options, write_vault, monkeypatch
 ):
-    monkeypatch.setattr("gigamind.retrieval.server.PATIENCE_S", 0.5)
+    monkeypatch.setattr("gigamind.retrieval.server._PATIENCE_S", 0.5)
     made = index_vault(options(standing.url))
     write_vault({"note3.md": "changed"})
     standing.fault = lambda _method, path: DROPPED if path.endswith("/points") else None
@@ -137,7 +137,7 @@ def test_a_server_that_dies_leaves_the_alias_where_it_was(
 def test_an_evaluation_whose_server_dies_ends_with_exit_code_2_and_leaves_no_half(
     standing, options, evaluated, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr("gigamind.retrieval.server.QUERY_PATIENCE_S", 0.5)
+    monkeypatch.setattr("gigamind.retrieval.server._QUERY_PATIENCE_S", 0.5)
     index_vault(options(standing.url))
 
     def dies(_method, _path):
@@ -159,7 +159,7 @@ def test_a_server_that_is_away_at_the_start_is_waited_for(standing, options):
 
 
 def test_what_cannot_be_indexed_says_why(options, tmp_path, monkeypatch):
-    monkeypatch.setattr("gigamind.retrieval.server.PATIENCE_S", 0.5)
+    monkeypatch.setattr("gigamind.retrieval.server._PATIENCE_S", 0.5)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{probe.getsockname()[1]}"

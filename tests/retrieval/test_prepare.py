@@ -178,7 +178,7 @@ def test_a_cache_that_cannot_be_written_is_an_indexing_error_with_its_mend(mode,
 
 
 def test_a_qdrant_server_that_is_not_there_is_an_indexing_error(search, monkeypatch):
-    monkeypatch.setattr("gigamind.retrieval.server.PATIENCE_S", 0.5)
+    monkeypatch.setattr("gigamind.retrieval.server._PATIENCE_S", 0.5)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{probe.getsockname()[1]}"

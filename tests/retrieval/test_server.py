@@ -115,7 +115,7 @@ def test_a_server_that_fails_is_an_indexing_error(engine, content_of, known):
 @pytest.fixture
 def impatient(monkeypatch):
     """What waits for half a minute waits for a third of a second."""
-    monkeypatch.setattr(of_server, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(of_server, "_PATIENCE_S", 0.3)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -141,9 +141,9 @@ def test_a_server_that_is_not_there_is_told_at_once_and_a_silent_one_is_waited_f
     begun, (free_port, _other) = time.monotonic(), free_ports()
     with pytest.raises(IndexingError, match=str(free_port)):
         connect(f"http://127.0.0.1:{free_port}")
-    assert time.monotonic() - begun < of_server.PATIENCE_S
+    assert time.monotonic() - begun < of_server._PATIENCE_S
 
-    monkeypatch.setattr(of_server, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(of_server, "_PATIENCE_S", 1.0)
     standing.fault = lambda _method, _path: DROPPED if len(standing.requests) < 2 else None
     connect(standing.url).close()
     assert len(standing.requests) == 2
@@ -234,7 +234,7 @@ def test_a_key_that_is_refused_is_said_at_once_and_nothing_is_filled(
 
 @pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
 def test_no_message_says_a_key_or_a_password(standing, monkeypatch):
-    monkeypatch.setattr(of_server, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(of_server, "_PATIENCE_S", 0.3)
     with pytest.raises(IndexingError) as away:
         connect("http://me:pass-word-1@127.0.0.1:9")
     assert str(away.value).startswith("http://[redacted]@127.0.0.1:9: ")
@@ -321,7 +321,7 @@ def test_of_two_that_fill_at_the_same_time_neither_reads_a_half(standing, opened
 
 
 def test_a_search_asks_again_for_less_time_than_a_query_has(standing, opened, known, monkeypatch):
-    monkeypatch.setattr(of_server, "QUERY_PATIENCE_S", 1.0)
+    monkeypatch.setattr(of_server, "_QUERY_PATIENCE_S", 1.0)
     index = opened()
     standing.fault = fails_for_the_first(1, 503)
     assert index.nearest(known.query, 1)[0].tolist() == [int(np.argmax(known.exact))]

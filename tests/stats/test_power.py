@@ -4,19 +4,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from gigamind.stats.paired import _detectable_binary, _mcnemar, _sign_flip, detectable_graded
+from gigamind.stats.paired import _detectable_binary, _detectable_graded, _mcnemar, _sign_flip
 
 
 def test_a_graded_figure_worked_out_by_hand():
     # Student's t with 24 degrees: 2.0639 (97.5 %) and 0.8569 (80 %); 2.9208 * 0.5 / 5.
-    found = detectable_graded(25, 0.5, changed=25, size=0.4)
+    found = _detectable_graded(25, 0.5, changed=25, size=0.4)
     assert found == pytest.approx(0.29208, abs=1e-5)
 
 
 @pytest.mark.parametrize("n", [12, 60])
 def test_the_sign_flip_test_finds_that_graded_difference_in_80_of_100_comparisons(n):
     # 1 000 comparisons: binomial deviation 1.3 %.
-    difference = detectable_graded(n, 0.3, changed=n, size=0.3 * (2 / np.pi) ** 0.5)
+    difference = _detectable_graded(n, 0.3, changed=n, size=0.3 * (2 / np.pi) ** 0.5)
     runs = np.random.default_rng(n).normal(difference, 0.3, size=(1000, n))
     found = sum(_sign_flip(run, seed=i, label="t", flips=499) <= 0.05 for i, run in enumerate(runs))
     assert 0.76 < found / 1000 < 0.84
@@ -69,20 +69,20 @@ def test_the_figure_does_not_jump_where_changes_become_enough():
 def test_five_pairs_detect_nothing_and_six_only_what_is_nearly_everything(changed):
     assert _detectable_binary(5, changed) is None
     assert _detectable_binary(6, changed) == pytest.approx(0.8 ** (1 / 6))  # all six must change
-    assert detectable_graded(5, 0.1, changed=5, size=0.1) is None
-    assert detectable_graded(6, 0.1, changed=6, size=0.1) is not None
+    assert _detectable_graded(5, 0.1, changed=5, size=0.1) is None
+    assert _detectable_graded(6, 0.1, changed=6, size=0.1) is not None
 
 
 def test_five_changed_pairs_tell_no_graded_figure_and_six_do():
-    assert detectable_graded(33, 0.01, changed=5, size=0.05) is None
-    assert detectable_graded(33, 0.01, changed=6, size=0.05) is not None
+    assert _detectable_graded(33, 0.01, changed=5, size=0.05) is None
+    assert _detectable_graded(33, 0.01, changed=6, size=0.05) is not None
 
 
 def test_changes_of_a_like_size_have_the_graded_figure_that_makes_six_of_them_likely():
     # t: 2.0369 + 0.8530 with 32 degrees, times 0.01 / 33**0.5: 0.0050, of less than four changes of 0.05.
     share = stats.beta.ppf(0.8, 6, 28)
     assert share > 6 / 33
-    found = detectable_graded(33, 0.01, changed=6, size=0.05)
+    found = _detectable_graded(33, 0.01, changed=6, size=0.05)
     assert found == pytest.approx(0.05 * share)
 
 
@@ -93,7 +93,7 @@ _SIZES = np.array([1 / 2, 2 / 3, 1 / 6, 1 / 12, 1 / 20, 1 / 4])  # of reciprocal
 def test_where_few_items_change_the_graded_figure_is_found_in_80_of_100_comparisons(n, changed):
     """Changes of the sizes of ranks at so many items or, where those cannot make the figure, at as many as it takes."""
     spread, size = (changed / n * (_SIZES**2).mean()) ** 0.5, _SIZES.mean()
-    figure = detectable_graded(n, spread, changed=changed, size=size)
+    figure = _detectable_graded(n, spread, changed=changed, size=size)
     share = max(changed / n, figure / size)
     up = (1 + figure / (share * size)) / 2
     rng = np.random.default_rng(n + changed)
@@ -111,7 +111,7 @@ def test_one_way_at_the_least_share_any_sizes_are_found_in_80_of_100_comparisons
 
 
 def test_equal_graded_differences_say_nothing_about_what_could_be_detected():
-    assert detectable_graded(100, 0.0, changed=100, size=0.1) is None
+    assert _detectable_graded(100, 0.0, changed=100, size=0.1) is None
 
 
 @given(st.integers(6, 5000).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))))

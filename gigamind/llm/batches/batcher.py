@@ -33,7 +33,7 @@ _OPEN: frozenset[_Stage] = frozenset({"creating", "created", "ended"})
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class _Batch:
     """One batch."""
 
     tag: str  # ours; the ids of its requests begin with it
@@ -73,10 +73,10 @@ class Batches:
         self._batches = {batch.tag: batch for batch in read_batches(folder)}
         self._journal: Journal | None = None
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[_Batch]:
         return iter(list(self._batches.values()))
 
-    def enter(self, batch: Batch, stage: _Stage, /, **facts: Any) -> Batch:  # noqa: ANN401  JSON values
+    def enter(self, batch: _Batch, stage: _Stage, /, **facts: Any) -> _Batch:  # noqa: ANN401  JSON values
         """Return the batch at its next stage, which is on disk on return."""
         facts |= {"stage": stage, "at": round(time.time(), 3)}
         if self._journal is None:
@@ -85,7 +85,7 @@ class Batches:
         self._batches[batch.tag] = after = replace(batch, **facts)
         return after
 
-    def results_of(self, batch: Batch) -> Path:
+    def results_of(self, batch: _Batch) -> Path:
         """Return the file of its results in the provider's form."""
         folder = self._folder / "batches"
         folder.mkdir(parents=True, exist_ok=True)
@@ -98,14 +98,14 @@ class Batches:
             self._journal = None  # models that share it each close it
 
 
-def read_batches(folder: Path) -> list[Batch]:
+def read_batches(folder: Path) -> list[_Batch]:
     """Return the batches of a run with their last stages; raise InputError if the file was edited."""
     batches: dict[str, dict[str, Any]] = {}
     for row in read_journal(folder / _BATCHES_FILE):
         batches.setdefault(row["tag"], {}).update(row)
-    known = {each.name for each in fields(Batch)}  # other versions have more
+    known = {each.name for each in fields(_Batch)}  # other versions have more
     return [
-        Batch(**{name: facts[name] for name in facts if name in known})
+        _Batch(**{name: facts[name] for name in facts if name in known})
         for facts in batches.values()
     ]
 
@@ -141,7 +141,7 @@ class BatchSender(Booking):
         self._recovery: asyncio.Task[None] | None = None
         # By the resumed run, with their ids.
         self._paid: defaultdict[str, deque[tuple[str, Answer]]] = defaultdict(deque)
-        self._waited_for: dict[str, Batch] = {}
+        self._waited_for: dict[str, _Batch] = {}
 
     async def ready(self) -> None:
         """Wait for the batches of the resumed run; raise LlmError if they are not available."""
@@ -200,7 +200,7 @@ class BatchSender(Booking):
             known = len(self._collected)
             await asyncio.sleep(self.batches.quiet_s)
         entries, self._collected = self._collected, []
-        await asyncio.gather(*map(self._carry, parts(entries, self._provider)))
+        await asyncio.gather(*map(self._carry, _parts(entries, self._provider)))
 
     async def _carry(self, entries: Sequence[_Entry]) -> None:
         """Send a batch, and set the result or error of each of its requests."""
@@ -224,7 +224,7 @@ class BatchSender(Booking):
         lines = [entry.line for entry in entries]
         identities = {entry.worst.custom_id: entry.identity for entry in entries}
         whose = (settings.model, settings.role, settings.api_base, settings.key_variable)
-        batch = Batch(tag, *whose, identities)
+        batch = _Batch(tag, *whose, identities)
         batch = self.batches.enter(batch, "made", **asdict(batch))
         file_id = await with_retries(partial(self._provider.upload, tag, lines), settings)
         self.budget.check_time()
@@ -245,7 +245,7 @@ class BatchSender(Booking):
             raise
         return await self._outcomes(self._created(batch, state))
 
-    async def _create(self, batch: Batch, file_id: str, lines: Sequence[bytes]) -> State:
+    async def _create(self, batch: _Batch, file_id: str, lines: Sequence[bytes]) -> State:
         """Create the batch of these lines exactly once; an LlmError says by `may_cost` whether it may exist."""
         may_exist = False
 
@@ -267,7 +267,7 @@ class BatchSender(Booking):
         except LlmError as error:
             raise LlmError(*error.args[:4], may_cost=may_exist) from None
 
-    def _created(self, batch: Batch, state: State) -> Batch:
+    def _created(self, batch: _Batch, state: State) -> _Batch:
         message = n_(
             "batch {batch} was created at {provider}: {n} request to {model}",
             "batch {batch} was created at {provider}: {n:,} requests to {model}",
@@ -279,7 +279,7 @@ class BatchSender(Booking):
         self.batches.note(message)
         return self.batches.enter(batch, "created", batch_id=state.batch_id)
 
-    async def _outcomes(self, batch: Batch) -> dict[str, RequestOutcome]:
+    async def _outcomes(self, batch: _Batch) -> dict[str, RequestOutcome]:
         """Return the result of each request of a batch, after all have ended."""
         path, problem = self.batches.results_of(batch), self._provider.without_result(batch.status)
         if batch.stage != "read":
@@ -296,7 +296,7 @@ class BatchSender(Booking):
         outcomes = self._provider.read(path)
         return {name: outcomes.get(name) or problem for name in batch.requests}
 
-    async def _until_ended(self, batch: Batch) -> State:
+    async def _until_ended(self, batch: _Batch) -> State:
         wait, announced = self.batches.poll_s, ("", -1)
         while True:
             try:
@@ -331,7 +331,7 @@ class BatchSender(Booking):
             await self.budget.sleep(wait)
             wait = min(_SLOWER * wait, self.batches.longest_poll_s)
 
-    async def _find(self, batch: Batch) -> State | None:
+    async def _find(self, batch: _Batch) -> State | None:
         others = {known.batch_id for known in self.batches}
         while True:
             is_late = time.time() >= batch.at + self.batches.listed_s
@@ -342,7 +342,7 @@ class BatchSender(Booking):
                 return None
             await asyncio.sleep(self.batches.poll_s)
 
-    async def _is(self, batch: Batch, state: State) -> bool:
+    async def _is(self, batch: _Batch, state: State) -> bool:
         """Return whether a found batch is ours; one without a tag is recognised by its results."""
         if self._provider.is_tagged:
             return True
@@ -361,7 +361,7 @@ class BatchSender(Booking):
         mine = [each for each in self.batches if (each.model, each.role, each.api_base) == whose]
         await asyncio.gather(*map(self._resume, mine))
 
-    async def _resume(self, batch: Batch) -> None:
+    async def _resume(self, batch: _Batch) -> None:
         if batch.stage == "creating" and (state := await self._find(batch)):
             batch = self._created(batch, state)
         if batch.stage != "dropped" and not batch.batch_id:  # it was never created
@@ -393,7 +393,7 @@ def _identity(request: Request, call: Call) -> str:
     })  # fmt: skip
 
 
-def parts(entries: Iterable[_Entry], provider: Provider) -> list[list[_Entry]]:
+def _parts(entries: Iterable[_Entry], provider: Provider) -> list[list[_Entry]]:
     """Split requests into batches within the limits of a provider."""
     split: list[list[_Entry]] = []
     left = 0
@@ -415,7 +415,7 @@ def _progress(state: State) -> str:
     )
 
 
-async def look_at(batch: Batch, *, cancel: bool) -> str:
+async def look_at(batch: _Batch, *, cancel: bool) -> str:
     """Return a line on the state of a batch, and `cancel` it; raise LlmError if its provider is unreachable."""
     progress: str = batch.stage
     if batch.is_open and batch.batch_id:

@@ -127,7 +127,7 @@ class Provider(ABC):
                     state = self._state(row)
                     if state.total == count and created_at < since + _LONGEST_UPLOAD_S:
                         found.append(state)
-                elif table(row.metadata).get(_TAG) == tag:
+                elif _table(row.metadata).get(_TAG) == tag:
                     found.append(self._state(row))
             return found
 
@@ -162,7 +162,7 @@ class Provider(ABC):
         with path.open("rb") as lines:
             for line in lines:
                 try:
-                    row = table(json.loads(line))
+                    row = _table(json.loads(line))
                 except (ValueError, RecursionError):
                     continue
                 if not isinstance(custom_id := row.get("custom_id"), str):
@@ -290,13 +290,13 @@ class _OpenAiBatches(Provider):
         )
 
     def _outcome(self, row: _Json) -> RequestOutcome:
-        response = table(row.get("response"))
-        status, body = response.get("status_code"), table(response.get("body"))
+        response = _table(row.get("response"))
+        status, body = response.get("status_code"), _table(response.get("body"))
         if status == HTTPStatus.OK:
             return answer_of(reply_in(body), Exchange(0.0, requests=1, payload=body))
         if isinstance(status, int):
             return self._failed(status, body)
-        error = table(row.get("error"))
+        error = _table(row.get("error"))
         code = "timeout" if error.get("code") == "batch_expired" else "server_error"
         return lost(self._settings.model, str(error.get("message")), code, may_cost=False)
 
@@ -372,13 +372,13 @@ class _AnthropicBatches(Provider):
         )
 
     def _outcome(self, row: _Json) -> RequestOutcome:
-        result = table(row["result"])
+        result = _table(row["result"])
         if result["type"] == "succeeded":
-            return _answer_in(table(result["message"]))
+            return _answer_in(_table(result["message"]))
         if result["type"] != "errored":
             return self.without_result(str(result["type"]))
-        error = table(result["error"])
-        error = table(error.get("error")) or error
+        error = _table(result["error"])
+        error = _table(error.get("error")) or error
         return self._failed(_STATUSES.get(error["type"], HTTPStatus.BAD_REQUEST), error)
 
 
@@ -407,7 +407,7 @@ def provider_of(settings: ModelSettings) -> Provider:
     return _PROVIDERS[name](settings, model)
 
 
-def table(value: object) -> _Json:
+def _table(value: object) -> _Json:
     """Return a JSON object; an empty one if the server sent something else."""
     return cast("_Json", value) if isinstance(value, dict) else {}
 
