@@ -30,7 +30,7 @@ from gigamind.judges.unanswerable import (
     _size_of,
     _VectorCalibration,
 )
-from gigamind.metrics.answerability import confusion
+from gigamind.metrics.answerability import Confusion
 from gigamind.retrieval.cache import Progress
 from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.prepare import open_retriever
@@ -330,7 +330,7 @@ def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> dict[str,
     """
     answerable = [row.answerable for row in rows]
     judged = zip(answerable, unseen, strict=True)
-    counts = confusion((not kind, probability < THRESHOLD) for kind, probability in judged)
+    counts = Confusion.of((not kind, probability < THRESHOLD) for kind, probability in judged)
     bins = reliability_bins(np.asarray(unseen, float), np.asarray(answerable, bool))
     # Both kinds of queries are there, so every figure is defined.
     figures = {

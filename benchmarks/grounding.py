@@ -27,7 +27,7 @@ from forgeries import MIN_QUOTE_CHARS, VAULT, Case, cases, package_docs, texts_o
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
 from gigamind.judges.quotes import strongest
-from gigamind.judges.search_qa.passage import Passage, Support, passage_of
+from gigamind.judges.search_qa.passage import Passage, Support
 from gigamind.judges.search_qa.support import support
 from gigamind.spans import Span
 from gigamind.text import sentences
@@ -137,7 +137,7 @@ def judged(case: Case) -> Support | None:
     at = case.note.find(case.source)
     if at < 0:
         return None
-    passage = passage_of(Span(at, at + len(case.source)), case.note)
+    passage = Passage.of(Span(at, at + len(case.source)), case.note)
     return support(case.quote, passage, note=case.note)
 
 
@@ -175,7 +175,7 @@ def print_examples() -> None:
             last = sentences(context[0][1])[-1]
             lied = support(
                 claim["text"],
-                passage_of(last, context[0][1]),
+                Passage.of(last, context[0][1]),
                 title=context[0][0],
                 question=row["question"],
                 note=context[0][1],
@@ -183,7 +183,7 @@ def print_examples() -> None:
             fates[f"{claim['verdict']}, by the last line of note 1"].append(fate(lied))
             found = align(claim["quote"] or "", text)
             if isinstance(found, Aligned):
-                passage = passage_of(found.span, text)
+                passage = Passage.of(found.span, text)
                 judged = support(
                     claim["text"], passage, title=title, question=row["question"], note=text
                 )
@@ -213,7 +213,7 @@ def print_times(made: Sequence[Case]) -> None:
             aligned = time.process_time()
             strongest(found, note, MIN_QUOTE_CHARS)
             proven = time.process_time()
-            support(case.quote, passage_of(found.span, note), note=note)
+            support(case.quote, Passage.of(found.span, note), note=note)
             ended = time.process_time()
             for at, step in enumerate((aligned - started, proven - aligned, ended - proven)):
                 spent[at] += 1000 * step
@@ -227,7 +227,7 @@ def print_times(made: Sequence[Case]) -> None:
     quotes = [one for one in sentences(note) if len(one) >= MIN_QUOTE_CHARS][:CLAIMS]
     started = time.process_time()
     for span in quotes:
-        support(f"{span.slice(note)} 77 days", passage_of(span, note), note=note)
+        support(f"{span.slice(note)} 77 days", Passage.of(span, note), note=note)
     print(
         f"{len(quotes)} claims over {len(note)} characters: {time.process_time() - started:.2f} s"
     )

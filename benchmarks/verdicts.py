@@ -33,7 +33,7 @@ from gigamind.judges.unanswerable import (
     load_calibrated_judge,
     load_question_judge,
 )
-from gigamind.metrics.answerability import confusion, sweep
+from gigamind.metrics.answerability import Confusion, sweep
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever, recording
 from gigamind.retrieval.settings import RetrievalSettings, default_cache_folder
@@ -157,7 +157,7 @@ def _row(
     name: str, size: int, judge: str, judged: Sequence[Judged], times: Sequence[float]
 ) -> None:
     answerable = [kind for kind, _, _ in judged]
-    counts = confusion((not kind, refused) for kind, refused, _ in judged)
+    counts = Confusion.of((not kind, refused) for kind, refused, _ in judged)
     points = sweep([(not kind, score) for kind, _, score in judged])
     figures = (
         auc([score for _, _, score in judged], answerable),

@@ -25,7 +25,7 @@ from gigamind.judges.search_qa.by_nli import NliJudgeFile, Thresholds
 from gigamind.judges.search_qa.by_words import WordsJudgeFile
 from gigamind.judges.search_qa.judge import LabelledExample, SearchQAJudgeFile
 from gigamind.judges.search_qa.words import Reading
-from gigamind.judges.spec import JudgeFile, Tuned, kind_of, read_judge_file, wrong_kind
+from gigamind.judges.spec import JudgeFile, Tuned, kind_of, read_judge_file
 from gigamind.judges.unanswerable import (
     CalibratedJudgeFile,
     ThresholdJudge,
@@ -115,11 +115,9 @@ class Tuning:
         (run,) = read_judged_runs([folder], kinds)
         self.run = replace(run, judge=run.judge.model_copy(update={"learned_from": ()}))
         self.judge, self.path, self.seed = judge, judge_file(judge), seed
-        task, kind = run.report.task, kind_of(self.path)
+        task = run.report.task
         files = _FILES.get(task, {})
-        if kind not in files:
-            raise wrong_kind(self.path, kind, tuple(files))
-        self.file = read_judge_file(self.path, files[kind])
+        self.file = read_judge_file(self.path, files[kind_of(self.path, files)])
         if isinstance(self.file, NliJudgeFile) and judge.startswith(NLI):
             name = judge.removeprefix(NLI)
             model = str(Path(name).resolve()) if Path(name).is_dir() else name

@@ -28,7 +28,7 @@ from gigamind.errors import REGRESSION_EXIT_CODE, EvaluationError, UnaskedError
 from gigamind.evaluation.options import ModelRunOptions, validated
 from gigamind.i18n import Message, _, joined, n_
 from gigamind.llm.ask import open_model
-from gigamind.llm.budget import budget_of
+from gigamind.llm.budget import Budget
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.settings import ModelOptions
 from gigamind.prompting.fences import fence_key
@@ -103,7 +103,7 @@ def _observed(
     store = default_cache_folder() / "trials"
     # Stored replies are found by their prompt, which contains a mark made with the key.
     key = fence_key(options.store or store, options.store_mode)
-    ledger, budget, limiters = Ledger(), budget_of(options), printing_limiters()
+    ledger, budget, limiters = Ledger(), Budget.of(options), printing_limiters()
     models = {
         model: open_model(
             options, ledger, store, first.settings, budget, model=model, limiters=limiters

@@ -178,7 +178,7 @@ def ask_model(
         LlmError: the model cannot be called, or gave no usable reply.
     """
     from gigamind.llm.ask import open_model
-    from gigamind.llm.ledger import Ledger, totals
+    from gigamind.llm.ledger import Ledger, Totals
     from gigamind.prompting.fences import fence_key
 
     store = options.store or store
@@ -202,7 +202,7 @@ def ask_model(
     try:
         return asyncio.run(run())
     finally:
-        print_cost(totals(model.ledger.rows[before:]), model.settings.model)
+        print_cost(Totals.of(model.ledger.rows[before:]), model.settings.model)
 
 
 def printing_limiters() -> "Limiters":

@@ -27,9 +27,9 @@ from gigamind.event_loop import run_async
 from gigamind.i18n import Message, Text, _, from_json, joined
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.batches.batcher import Batches, read_batches
-from gigamind.llm.budget import Budget, budget_of
+from gigamind.llm.budget import Budget
 from gigamind.llm.faults import advice_for
-from gigamind.llm.ledger import Ledger, totals
+from gigamind.llm.ledger import Ledger, Totals
 from gigamind.llm.limiter import Limiters
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.runs.store import ItemKey, ItemResult, RunStore, evaluate_all
@@ -84,7 +84,7 @@ class Account:
         if shard and not shard.gathers:
             budget = shard.budget(options, folder)
             return cls(ledger, options.replies, budget, Limiters(alone=False), None, shard)
-        spent = totals(shards.attempts_of(out)) if options.resume else None
+        spent = Totals.of(shards.attempts_of(out)) if options.resume else None
         batches = None
         if options.batch:
             batches = Batches(
@@ -99,7 +99,7 @@ class Account:
                 " --batch. To stop them first, run: gigamind llm batches {folder} --cancel",
                 folder=out,
             )
-        return cls(ledger, options.replies, budget_of(options, spent), batches=batches)
+        return cls(ledger, options.replies, Budget.of(options, spent), batches=batches)
 
     def open(
         self,

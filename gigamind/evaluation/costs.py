@@ -19,7 +19,7 @@ from gigamind.i18n import Text, _
 from gigamind.judges.protocol import PlannedCall
 from gigamind.llm.ask import LanguageModel, unpriced
 from gigamind.llm.client import Usage, likely_tokens, most_tokens
-from gigamind.llm.ledger import LOCAL, Attempt, Price, micro_usd, price_of, read_prices, totals
+from gigamind.llm.ledger import LOCAL, Attempt, Price, Totals, micro_usd, price_of, read_prices
 from gigamind.llm.limiter import Limiters, Speed
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT, ModelOptions
 from gigamind.records import judged
@@ -159,7 +159,7 @@ def unread_fields(results: Iterable[ItemResult]) -> dict[str, int]:
 
 def _usage(rows: Sequence[Attempt]) -> judged.UsageReport:
     """Return the totals of some requests."""
-    sums = totals(rows)
+    sums = Totals.of(rows)
     return judged.UsageReport.like(
         sums,
         calls=sums.http_calls,

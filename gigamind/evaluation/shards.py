@@ -18,8 +18,8 @@ from gigamind.datasets.write import write_text
 from gigamind.errors import EvaluationError, InputError, LlmCode
 from gigamind.i18n import Text, _
 from gigamind.llm.batches.batcher import read_batches
-from gigamind.llm.budget import Budget, budget_of
-from gigamind.llm.ledger import PICO_PER_MICRO, STORE, Attempt, read_ledger, totals
+from gigamind.llm.budget import Budget
+from gigamind.llm.ledger import PICO_PER_MICRO, STORE, Attempt, Totals, read_ledger
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT, ModelOptions, ModelSettings
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import ITEMS_FILE, ItemKey, ItemResult, Journal, read_results
@@ -81,7 +81,7 @@ class Shard:
 
     def budget(self, options: ModelOptions, run: Path) -> Budget:
         """Return its budget, less what earlier starts of it have spent."""
-        own, limits = _spent_in(_shard_folders(run, self.items)), budget_of(options).limits
+        own, limits = _spent_in(_shard_folders(run, self.items)), Budget.of(options).limits
         spent, calls = self.taken.pico_usd + own.pico_usd, self.taken.calls + own.calls
         return Budget(limits, spent_pico_usd=spent, calls=calls, began=self.began)
 
@@ -140,7 +140,7 @@ def rows_in(folders: Iterable[Path]) -> list[Attempt]:
 
 def _spent_in(folders: Iterable[Path]) -> _Spent:
     """Return the cost of these requests; a request without a reply counts with its maximum cost."""
-    sums = totals(rows_in(folders))
+    sums = Totals.of(rows_in(folders))
     return _Spent(sums.pico_usd, sums.http_calls)
 
 
@@ -183,7 +183,7 @@ class _Leases:
     """Assigns parts of the remaining budget of a run (its folder) to shards; what a shard leaves is assigned again."""
 
     def __init__(self, options: ModelOptions, run: Path) -> None:
-        limits = budget_of(options).limits
+        limits = Budget.of(options).limits
         usd = limits.micro_usd
         self._caps = (None if usd is None else usd * PICO_PER_MICRO, limits.calls)
         self._run = run

@@ -14,7 +14,7 @@ from gigamind.judges.protocol import Judge
 from gigamind.judges.search_qa.by_nli import load_nli
 from gigamind.judges.search_qa.by_words import WordsJudge, WordsJudgeFile
 from gigamind.judges.search_qa.judge import load_search_qa
-from gigamind.judges.spec import kind_of, read_judge_file, wrong_kind
+from gigamind.judges.spec import kind_of, read_judge_file
 from gigamind.judges.unanswerable import UnanswerableJudge, load_question_judge
 from gigamind.judges.unanswerable_llm import load_model_judge
 from gigamind.loading import file_named, imported
@@ -45,9 +45,7 @@ def load_judge(
     if own is not None:
         return own(language)
     path = judge_file(str(name))
-    kind = kind_of(path)
-    if kind not in kinds:
-        raise wrong_kind(path, kind, tuple(kinds))
+    kind = kind_of(path, kinds)
     if str(name).startswith(NLI):
         return load_nli(path, str(name).removeprefix(NLI))
     return kinds[kind](path, language)

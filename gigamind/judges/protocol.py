@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -20,7 +20,7 @@ from gigamind.judges.spec import (
     learned_from,
     short_name,
 )
-from gigamind.llm.client import Asked, Message, Reply, Request
+from gigamind.llm.client import Message, Reply, Request
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.llm.store import Record, Store, key_of
 from gigamind.metrics.spec import Metric
@@ -46,6 +46,24 @@ def once(rows: Sequence[_Row], key: Callable[[_Row], _Key]) -> dict[_Key, _Row]:
     return {key(row): row for row in rows if times[key(row)] == 1}
 
 
+class _Asked(Protocol):
+    """A model that gives validated replies."""
+
+    async def ask(
+        self,
+        messages: Sequence[Message],
+        reply: type[Reply],
+        *,
+        item_id: str,
+        fingerprint: str = "",
+        repeat: int = 0,
+        fresh: bool = False,
+        max_tokens: int | None = None,
+    ) -> Reply:
+        """Return a validated reply as `LanguageModel.ask`; raise LlmError if the model gave none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Asking:
     """Access to the models for the judgement of one item; the first of `models` judges.
@@ -53,7 +71,7 @@ class Asking:
     `repeat` is the number of the answer to its question; a stored reply about another one is not used.
     """
 
-    models: Mapping[str, Asked]
+    models: Mapping[str, _Asked]
     item_id: str
     fence_key: bytes  # secret key of the fences around third-party texts
     fresh: bool = False  # send a new request even if a reply is stored

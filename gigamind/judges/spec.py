@@ -148,25 +148,23 @@ def learned_from(judge: object) -> tuple[str, ...]:
     return tuned.learned_from if tuned else ()
 
 
-def kind_of(path: Path) -> str:
-    """Return the kind of a judge file; InputError if it cannot be read or has none."""
+def kind_of(path: Path, kinds: Collection[str] | None = None) -> str:
+    """Return the kind of a judge file; InputError if it cannot be read, or its kind is not one of `kinds`, if given."""
     if path.suffix == ".py" or (":" in path.name and not path.exists()):
         raise InputError(
             "--judge {file}: must be a TOML file. For answers, MODULE:CLASS or nli:FOLDER is possible, too.",
             file=path,
         )
-    return read_judge_file(path, _AnyJudgeFile).kind
-
-
-def wrong_kind(path: Path, kind: str, kinds: tuple[str, ...]) -> InputError:
-    """Return the error about a judge file that is of none of these kinds."""
-    return InputError(
-        "{file}: a judge of the kind {kind!r} cannot be used for this. Use a judge file whose kind is one of:"
-        " {kinds}.",
-        file=path,
-        kinds=kinds,
-        kind=kind,
-    )
+    kind = read_judge_file(path, _AnyJudgeFile).kind
+    if kinds is not None and kind not in kinds:
+        raise InputError(
+            "{file}: a judge of the kind {kind!r} cannot be used for this. Use a judge file whose kind is one of:"
+            " {kinds}.",
+            file=path,
+            kinds=tuple(kinds),
+            kind=kind,
+        )
+    return kind
 
 
 def write_judge_file(path: Path, file: JudgeFile, about: Sequence[str] = ()) -> None:

@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field, model_validator
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage, UnanswerableMode
 from gigamind.i18n import _
-from gigamind.judges.spec import JudgeFile, fingerprint_of, kind_of, read_judge_file, wrong_kind
+from gigamind.judges.spec import JudgeFile, fingerprint_of, kind_of, read_judge_file
 from gigamind.records.judged import Finite, Report, Share
 from gigamind.retrieval.hit import Signals
 
@@ -232,13 +232,11 @@ def load_question_judge(
 
     `embedder` is the full name of the run's; None in keyword mode or while unknown.
     """
-    kind = kind_of(path)
+    kind = kind_of(path, get_args(UnanswerableMode))
     if kind in get_args(ThresholdJudge.model_fields["kind"].annotation):
         return read_judge_file(path, ThresholdJudge)
     if kind == "calibrated":
         return load_calibrated_judge(path, embedder)
-    if kind == "llm":
-        from gigamind.judges.unanswerable_llm import load_model_judge
+    from gigamind.judges.unanswerable_llm import load_model_judge
 
-        return load_model_judge(path, language)
-    raise wrong_kind(path, kind, get_args(UnanswerableMode))
+    return load_model_judge(path, language)

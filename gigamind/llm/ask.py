@@ -16,8 +16,11 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from importlib.util import find_spec
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError, create_model
 from pydantic_core import from_json
@@ -25,13 +28,13 @@ from pydantic_core import from_json
 from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.i18n import Text, _
 from gigamind.llm.batches.batcher import Batches, BatchSender
-from gigamind.llm.budget import Budget, budget_of
-from gigamind.llm.client import Answer, Message, Reply, Request, sent_schema
+from gigamind.llm.budget import Budget
+from gigamind.llm.client import Answer, Message, Reply, Request
 from gigamind.llm.completion import Completions, accepted
 from gigamind.llm.faults import scrub
 from gigamind.llm.ledger import STORE, Attempt, Ledger, Price, price_of, read_prices
 from gigamind.llm.limiter import Limiters, Speed
-from gigamind.llm.loading import check_installed, load_instructor
+from gigamind.llm.loading import load_instructor
 from gigamind.llm.sender import Booking, Call, Sender
 from gigamind.llm.settings import Mode, ModelOptions, ModelSettings
 from gigamind.llm.store import Record, Store, key_of
@@ -262,9 +265,38 @@ def _strict(form: dict[str, Any], api_base: str | None) -> dict[str, Any]:
     if "json_schema" not in form.get("response_format", {}):
         return form
     requested = form["response_format"]["json_schema"]
-    schema = sent_schema(requested["schema"], api_base)
+    schema = _sent_schema(requested["schema"], api_base)
     strict = {**requested, "schema": schema, "strict": True}
     return {**form, "response_format": {**form["response_format"], "json_schema": strict}}
+
+
+_LENGTHS = ("minLength", "maxLength")
+_MOST_REPETITIONS = 1_999
+_OWN_SUFFIXES = (".local", ".lan", ".internal", ".home.arpa", ".localhost")
+
+
+def _sent_schema(schema: Mapping[str, Any], api_base: str | None) -> dict[str, Any]:
+    """Return a reply's schema for the server at `api_base`; None is the provider's address.
+
+    Self-hosted servers get length limits of strings, because their grammars would let a small model write for ever.
+    OpenAI's strict mode documents `maxItems` but no string lengths, and its Java client rejects them.  Anthropic
+    accepts neither, and litellm removes them there.  llama.cpp before August 2026 rejects more than 2 000 repetitions.
+    """
+    most = _MOST_REPETITIONS if _is_own(api_base) else 0
+
+    def within(row: dict[str, Any]) -> dict[str, Any]:
+        lengths = {name: row[name] for name in _LENGTHS if isinstance(row.get(name), int)}
+        return {name: value for name, value in row.items() if lengths.get(name, 0) <= most}
+
+    return json.loads(json.dumps(schema), object_hook=within)
+
+
+def _is_own(api_base: str | None) -> bool:
+    host = urlsplit(api_base or "").hostname or ""
+    try:
+        return ip_address(host).is_private  # includes loopback
+    except ValueError:
+        return bool(host) and ("." not in host or host.endswith(_OWN_SUFFIXES))
 
 
 @cache
@@ -337,7 +369,7 @@ class LanguageModel:
         batches: Batches | None = None,
         prices: Mapping[str, Price] | None = None,
     ) -> None:
-        check_installed()
+        _check_installed()
         self.settings = settings
         self._wanted = accepted(settings) if parameters is None else parameters
         own, base = prices or {}, settings.api_base
@@ -444,6 +476,13 @@ class LanguageModel:
         return await _Conversation(self._sender, call, messages, dict(self._wanted)).tell(on_text)
 
 
+def _check_installed() -> None:
+    """Raise ModuleNotFoundError if the extra `llm` is not installed; nothing is imported."""
+    for name in ("instructor", "json_repair", "litellm", "openai"):
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
 def open_model(
     options: ModelOptions,
     ledger: Ledger,
@@ -471,7 +510,7 @@ def open_model(
             adjust(options.settings(model)),
             prices=read_prices(options.prices) if options.prices else {},
             store=Store(options.store or store, options.store_mode),
-            budget=budget or budget_of(options),
+            budget=budget or Budget.of(options),
             ledger=ledger,
             limiters=limiters,
             batches=batches,

@@ -201,19 +201,21 @@ class Budget:
     def _too_late(self) -> LlmError:
         return _exceeded(_("{minutes:g} minutes", minutes=self.limits.minutes))
 
+    @classmethod
+    def of(cls, options: ModelOptions, spent: Totals | None = None) -> "Budget":
+        """Return the budget of a run, shared by all its models; `spent` are the totals of the resumed run."""
+        usd = options.max_cost_usd
+        limits = Limits(
+            None if usd is None else round(usd * _MICRO_PER_USD),
+            options.max_calls,
+            options.max_minutes,
+        )
+        return cls(
+            limits,
+            spent_pico_usd=spent.pico_usd if spent else 0,
+            calls=spent.http_calls if spent else 0,
+        )
+
 
 def _exceeded(limit: str) -> LlmError:
     return LlmError("a limit on model requests is reached: {limit}", "budget_exceeded", limit=limit)
-
-
-def budget_of(options: ModelOptions, spent: Totals | None = None) -> Budget:
-    """Return the budget of a run, shared by all its models; `spent` are the totals of the resumed run."""
-    usd = options.max_cost_usd
-    limits = Limits(
-        None if usd is None else round(usd * _MICRO_PER_USD), options.max_calls, options.max_minutes
-    )
-    return Budget(
-        limits,
-        spent_pico_usd=spent.pico_usd if spent else 0,
-        calls=spent.http_calls if spent else 0,
-    )

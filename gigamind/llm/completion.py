@@ -9,12 +9,13 @@ asks.
 import asyncio
 import json
 import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from gigamind.errors import InputError, LlmError
+from gigamind.errors import InputError, LlmCode, LlmError
 from gigamind.i18n import _
 from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage
 from gigamind.llm.faults import (
@@ -22,9 +23,7 @@ from gigamind.llm.faults import (
     error_of_status,
     lost,
     missing_provider,
-    refused_parameter,
     scrub,
-    unreached,
     unset_key,
 )
 from gigamind.llm.loading import load_litellm
@@ -303,7 +302,7 @@ class Completions:
             self._streams = True
             return ParameterRefusedError(explained, "stream")
         text = explained.args[0] if current.status else str(error)
-        parameter = refused_parameter(str(text), sent) if explained.code == "bad_request" else None
+        parameter = _refused_parameter(str(text), sent) if explained.code == "bad_request" else None
         if parameter is None:
             return explained
         if parameter in {_LIMIT, _NEWER_LIMIT}:
@@ -311,6 +310,32 @@ class Completions:
         else:
             self._left_out.add(parameter)
         return ParameterRefusedError(explained, parameter)
+
+
+_UNSUPPORTED = re.compile(
+    r"unsupported|(not|n't) support|only the default|only .{0,20}is supported", re.IGNORECASE
+)
+_CANNOT_CONNECT = _("cannot connect to the server")
+
+
+def _refused_parameter(text: str, names: Collection[str]) -> str | None:
+    """Return the sent parameter that a server says it does not support; None if the text is about something else."""
+    if not _UNSUPPORTED.search(text):
+        return None
+    return next((name for name in names if re.search(rf"\b{name}\b", text)), None)
+
+
+def _unreached(
+    model: str, address: str, why: str = _CANNOT_CONNECT, code: LlmCode = "server_error"
+) -> LlmError:
+    """Return the error for a request that reached no server, so nothing was generated."""
+    return LlmError(
+        "{model}: {reason}. Check that a server is running at {address}.",
+        code,
+        model=model,
+        reason=scrub(why),
+        address=address,
+    )
 
 
 def error_of_exchange(error: Exception, current: Exchange, model: str) -> LlmError:  # noqa: PLR0911  one per fault
@@ -321,7 +346,7 @@ def error_of_exchange(error: Exception, current: Exchange, model: str) -> LlmErr
             reason = _(
                 "the server accepted no connection within {seconds:.3g} s", seconds=timeout_s
             )
-            return unreached(model, address, reason, "timeout")
+            return _unreached(model, address, reason, "timeout")
         case "late":
             reason = _("the server did not answer within {seconds:.3g} s", seconds=timeout_s)
             return lost(model, reason, "timeout")
@@ -330,12 +355,12 @@ def error_of_exchange(error: Exception, current: Exchange, model: str) -> LlmErr
                 "no secure (TLS) connection to the server is possible: {reason}",
                 reason=current.reason,
             )
-            return unreached(model, address, reason)
+            return _unreached(model, address, reason)
         case "unreached":
-            return unreached(model, address)
+            return _unreached(model, address)
         case "proxy":
             reason = _("the proxy refused the connection: {reason}", reason=current.reason)
-            return unreached(model, address, reason)
+            return _unreached(model, address, reason)
         case "redirect":
             # Redirects are not followed: key and notes go only to the given address.
             text = _(

@@ -6,13 +6,12 @@
 import asyncio
 import re
 import socket
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.i18n import Message, _, joined
-from gigamind.llm.client import Answer
 from gigamind.llm.settings import ModelSettings
 from gigamind.redaction import single_line
 
@@ -35,27 +34,6 @@ _TOO_LONG = re.compile(
     r"|input tokens exceed|maximum (number of tokens|input length)|`inputs` tokens|input is too long",
     re.IGNORECASE,
 )
-_UNSUPPORTED = re.compile(
-    r"unsupported|(not|n't) support|only the default|only .{0,20}is supported", re.IGNORECASE
-)
-
-
-def fault_of(answer: Answer, raised_by: str) -> LlmError | None:
-    """Return why an answer is unusable; None if it can be parsed.  `raised_by` raises `max_tokens`."""
-    if answer.finish == "none":
-        text = _("the server's response contains no model reply (no `choices`)")
-        return LlmError(text, "malformed_response")
-    if answer.refusal:
-        return LlmError(_("the model refused: {reason}", reason=scrub(answer.refusal)), "refused")
-    if answer.finish == "content_filter":
-        return LlmError(_("the server's content filter blocked the reply"), "content_filtered")
-    if answer.finish == "length":
-        return LlmError(
-            "the model's reply was cut off at the token limit (max_tokens). Raise the limit with {setting}.",
-            "truncated",
-            setting=raised_by,
-        )
-    return None
 
 
 def error_of_status(
@@ -93,22 +71,6 @@ def code_of(status: int, text: str) -> LlmCode:  # noqa: PLR0911  one per case
     return "server_error"
 
 
-_CANNOT_CONNECT = _("cannot connect to the server")
-
-
-def unreached(
-    model: str, address: str, why: str = _CANNOT_CONNECT, code: LlmCode = "server_error"
-) -> LlmError:
-    """Return the error for a request that reached no server, so nothing was generated."""
-    return LlmError(
-        "{model}: {reason}. Check that a server is running at {address}.",
-        code,
-        model=model,
-        reason=scrub(why),
-        address=address,
-    )
-
-
 def lost(
     model: str, why: str, code: LlmCode = "server_error", *, may_cost: bool = True
 ) -> LlmError:
@@ -138,13 +100,6 @@ def unset_key(model: str, variable: str) -> Message:
         variable=variable,
         first=first,
     )
-
-
-def refused_parameter(text: str, names: Collection[str]) -> str | None:
-    """Return the sent parameter that a server says it does not support; None if the text is about something else."""
-    if not _UNSUPPORTED.search(text):
-        return None
-    return next((name for name in names if re.search(rf"\b{name}\b", text)), None)
 
 
 def is_reached(exception: BaseException | None) -> bool:

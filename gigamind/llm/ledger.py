@@ -150,6 +150,30 @@ class Totals:
     cost_source: _CostSource  # the least reliable source of its rows
     by_status: Mapping[str, int]  # HTTP attempts by status
 
+    @classmethod
+    def of(cls, rows: Iterable[Attempt]) -> "Totals":
+        """Return the sums over rows."""
+        rows = list(rows)
+        paid = [row for row in rows if row.source == HTTP]
+        unpriced = any(row.cost_pico_usd is None and row.prompt_tokens for row in paid)
+        pico_usd = sum(row.cost_pico_usd or 0 for row in paid)
+        sources = {row.cost_source for row in paid}
+        reserved = sum(row.cost_pico_usd or 0 for row in paid if row.cost_source == "estimated")
+        estimated: _CostSource = "estimated" if "estimated" in sources else "table"
+        return cls(
+            http_calls=len(paid),
+            store_hits=len(rows) - len(paid),
+            prompt_tokens=sum(row.prompt_tokens for row in paid),
+            completion_tokens=sum(row.completion_tokens for row in paid),
+            cached_tokens=sum(row.cached_tokens for row in paid),
+            pico_usd=pico_usd,
+            micro_usd=None if unpriced else micro_usd(pico_usd),
+            reserved_micro_usd=None if unpriced else micro_usd(reserved),
+            repaired=sum(row.repaired for row in paid),
+            cost_source="unpriced" if unpriced else estimated,
+            by_status=dict(Counter(row.status for row in paid)),
+        )
+
 
 class Ledger:
     """The rows of a run, in memory and optionally in a file; an existing file is continued."""
@@ -188,7 +212,7 @@ class Ledger:
 
     def totals(self) -> Totals:
         """Return the sums over all rows, including those before a resume."""
-        return totals(self.rows)
+        return Totals.of(self.rows)
 
     def close(self) -> None:
         """Release the file for the next writer."""
@@ -245,30 +269,6 @@ _DEFAULTS = {field.name: field.default for field in fields(Attempt) if field.def
 def _changed(row: Attempt) -> dict[str, object]:
     values = asdict(row)
     return {name: values[name] for name in values if values[name] != _DEFAULTS.get(name, MISSING)}
-
-
-def totals(rows: Iterable[Attempt]) -> Totals:
-    """Return the sums over rows."""
-    rows = list(rows)
-    paid = [row for row in rows if row.source == HTTP]
-    unpriced = any(row.cost_pico_usd is None and row.prompt_tokens for row in paid)
-    pico_usd = sum(row.cost_pico_usd or 0 for row in paid)
-    sources = {row.cost_source for row in paid}
-    reserved = sum(row.cost_pico_usd or 0 for row in paid if row.cost_source == "estimated")
-    estimated: _CostSource = "estimated" if "estimated" in sources else "table"
-    return Totals(
-        http_calls=len(paid),
-        store_hits=len(rows) - len(paid),
-        prompt_tokens=sum(row.prompt_tokens for row in paid),
-        completion_tokens=sum(row.completion_tokens for row in paid),
-        cached_tokens=sum(row.cached_tokens for row in paid),
-        pico_usd=pico_usd,
-        micro_usd=None if unpriced else micro_usd(pico_usd),
-        reserved_micro_usd=None if unpriced else micro_usd(reserved),
-        repaired=sum(row.repaired for row in paid),
-        cost_source="unpriced" if unpriced else estimated,
-        by_status=dict(Counter(row.status for row in paid)),
-    )
 
 
 _PICO_PER_USD = 10**12

@@ -7,20 +7,12 @@ import logging
 import os
 import warnings
 from functools import cache
-from importlib.util import find_spec
 from types import ModuleType
 
 _TALKATIVE = (
     *("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"),
     *("instructor", "httpx", "httpx2", "openai", "anthropic"),
 )
-
-
-def check_installed() -> None:
-    """Raise ModuleNotFoundError if the extra `llm` is not installed; nothing is imported."""
-    for name in ("instructor", "json_repair", "litellm", "openai"):
-        if find_spec(name) is None:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 @cache

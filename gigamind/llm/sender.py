@@ -3,18 +3,26 @@
 Transport errors are retried, all others fail at once.  A time-out among other requests is not the request's fault: it
 is sent again when fewer are in flight.  Limits are checked at the start and the end of a wait.  A request that was sent
 and never answered is charged with its upper bound.
+
+The speed of a self-hosted server is measured with small requests.  Some servers compute one request at a time and take
+minutes for it, others dozens in seconds.  A short reply, a long prompt and, if it matters, four requests at once show
+what a request needs and how many run at once.
 """
 
+import asyncio
+import json
+import math
+import secrets
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gigamind.errors import LlmError
-from gigamind.i18n import _
+from gigamind.i18n import _, n_
 from gigamind.llm.budget import Budget
 from gigamind.llm.client import (
     Answer,
-    Counted,
     ParameterRefusedError,
     Request,
     Usage,
@@ -22,10 +30,20 @@ from gigamind.llm.client import (
     most_tokens,
 )
 from gigamind.llm.completion import Completions
-from gigamind.llm.faults import fault_of, with_retries
+from gigamind.llm.faults import scrub, with_retries
 from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger, Price
-from gigamind.llm.limiter import PROBE, Limiters, Place, Speed, measure
-from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelSettings
+from gigamind.llm.limiter import Limiters, Place, Speed
+from gigamind.llm.settings import DEFAULT_IN_FLIGHT, DEFAULT_TIMEOUT_S, ModelSettings
+
+_PROBE = "probe"
+_MOST_CALLS = 7
+_SHARE = 0.1  # of the remaining calls
+_PROBE_TIMEOUT_S = 120.0  # a server may load its model at the first request
+_REPLY_TOKENS = 48
+_LONG_LINES = 40
+_BESIDE = 4
+_SLOW_S = 0.2  # time of a short reply; below it, client and network dominate
+_ALL_AT_ONCE = 2.5  # replies in the time of one; from here on no limit is assumed
 
 
 @dataclass(slots=True)
@@ -45,6 +63,67 @@ class Call:
     hopeless: bool = False  # whether a further attempt would end the same way
 
 
+_TEMPLATE = 1_000  # tokens that a server can add to a prompt
+_SPARE = 16  # tokens that a server can generate beyond the limit
+_MOST_BYTES, _MOST_CHARS = 48, 16  # of a token, on average over a prompt or an answer
+
+
+class _Counted:
+    """Tokens of one model's answers as the server reports them, if plausible; else estimated from those reported."""
+
+    def __init__(self) -> None:
+        self._prompt: float | None = None  # highest ratio of reported to likely tokens
+        self._completion: float | None = None
+
+    def usage(self, request: Request, answer: Answer) -> tuple[Usage, bool]:
+        """Return the tokens of an answer, and whether the server reported all of them plausibly.
+
+        A reported number counts if it is neither above what the request allows nor below what the texts contain.
+        """
+        reported, text = answer.usage or Usage(0, 0), answer.text or ""
+        prompt, completion = reported.prompt_tokens, reported.completion_tokens
+        content, form = _bytes(request)  # servers that use the schema as a grammar do not count it
+        prompt_fits = content / _MOST_BYTES <= prompt <= content + form + _TEMPLATE
+        completion_fits = (
+            answer.usage is not None
+            and len(text) / _MOST_CHARS <= completion <= request.max_tokens + _SPARE
+        )
+        cached, written = reported.cached_tokens, reported.written_tokens
+        cached_fits = min(cached, written) >= 0 and cached + written <= max(prompt, 0)
+        likely_prompt, likely_text = likely_tokens(request), likely_tokens(text)
+        if prompt > content + form + _TEMPLATE:
+            prompt = content + form
+        elif not prompt_fits:
+            prompt = _estimate(
+                likely_prompt, most_tokens(request), most_tokens(request), self._prompt
+            )
+        elif cached_fits and completion_fits:
+            self._prompt = max(self._prompt or 0.0, prompt / max(likely_prompt, 1))
+            self._completion = max(self._completion or 0.0, completion / max(likely_text, 1))
+        if completion > request.max_tokens + _SPARE:
+            completion = request.max_tokens
+        elif not completion_fits:  # the text lacks the thoughts of a reasoning model
+            at_most = most_tokens(text)
+            limit = max(at_most, request.max_tokens)
+            completion = _estimate(likely_text, at_most, limit, self._completion)
+        if not cached_fits or not prompt_fits:
+            cached = written = 0
+        all_fit = prompt_fits and completion_fits and cached_fits
+        return Usage(prompt, completion, cached, written), all_fit
+
+
+def _estimate(likely: int, unknown: int, most: int, ratio: float | None) -> int:
+    return unknown if ratio is None else min(most, math.ceil(likely * ratio))
+
+
+def _bytes(request: Request) -> tuple[int, int]:
+    """Return the sizes of the messages and the schema of a request; a token has at least one byte."""
+    form = json.dumps(request.form, ensure_ascii=False) if request.form else ""
+    texts = (str(message.get("content") or "") for message in request.messages)
+    content = sum(len(text.encode("utf-8", "replace")) for text in texts)
+    return content, len(form.encode("utf-8", "replace"))
+
+
 @dataclass(eq=False)
 class Booking(ABC):
     """Sends the requests of one model within the budget and records each; subclasses define the transport."""
@@ -55,7 +134,7 @@ class Booking(ABC):
     price: Price | None
     # parameters that the model rejected
     refused: set[str] = field(default_factory=set[str], init=False)
-    _counted: Counted = field(default_factory=Counted, init=False)
+    _counted: _Counted = field(default_factory=_Counted, init=False)
 
     async def ready(self) -> None:  # noqa: B027  most are ready at once
         """Wait until the model can be called; raise LlmError if it cannot."""
@@ -136,11 +215,29 @@ class Booking(ABC):
         usage, counted = self._counted.usage(request, answer)
         row = worst.charged(usage, self.price, counted=counted)
         fault = None  # a probe is truncated on purpose
-        if worst.role != PROBE:
-            fault = fault_of(answer, self.settings.raised_by)
+        if worst.role != _PROBE:
+            fault = _fault_of(answer, self.settings.raised_by)
         status = fault.code if fault else "ok"
         row = replace(row, status=status, answered_by=answer.model, fingerprint=answer.fingerprint)
         return fault or answer, row
+
+
+def _fault_of(answer: Answer, raised_by: str) -> LlmError | None:
+    """Return why an answer is unusable; None if it can be parsed.  `raised_by` raises `max_tokens`."""
+    if answer.finish == "none":
+        text = _("the server's response contains no model reply (no `choices`)")
+        return LlmError(text, "malformed_response")
+    if answer.refusal:
+        return LlmError(_("the model refused: {reason}", reason=scrub(answer.refusal)), "refused")
+    if answer.finish == "content_filter":
+        return LlmError(_("the server's content filter blocked the reply"), "content_filtered")
+    if answer.finish == "length":
+        return LlmError(
+            "the model's reply was cut off at the token limit (max_tokens). Raise the limit with {setting}.",
+            "truncated",
+            setting=raised_by,
+        )
+    return None
 
 
 _MOST_CROWDED = 10  # time-outs of one request among others; from 256 in flight to one takes eight
@@ -204,7 +301,7 @@ class Sender(Booking):
         settings, limiter = self.settings, self._limiter
 
         async def send(small: Request) -> Attempt:
-            call = Call("", "", role=PROBE)
+            call = Call("", "", role=_PROBE)
             await self._attempt(small, call)
             row = call.open_row
             if row is None:
@@ -214,7 +311,7 @@ class Sender(Booking):
 
         prompt, beside = likely_tokens(request), not settings.in_flight_fixed
         try:
-            speed = await measure(send, request, prompt, self.budget.calls_left, beside=beside)
+            speed = await _measured(send, request, prompt, self.budget.calls_left, beside=beside)
         except LlmError as error:
             if error.code == "timeout" and not settings.in_flight_fixed:
                 limiter.concurrency.limit(limiter.concurrency.most, 1)
@@ -253,7 +350,7 @@ class Sender(Booking):
 
     def _may_end_in_time(self, call: Call, error: LlmError) -> bool:
         place = call.place
-        if error.code != "timeout" or place is None or call.role == PROBE or call.hopeless:
+        if error.code != "timeout" or place is None or call.role == _PROBE or call.hopeless:
             return False
         if place.crowded:
             call.crowded += 1
@@ -289,3 +386,67 @@ class Sender(Booking):
         used = row.prompt_tokens + row.completion_tokens
         self._limiter.correct(worst.prompt_tokens + worst.completion_tokens, used)
         return ended, row
+
+
+def _request_of(parameters: Mapping[str, int | float], max_tokens: int, lines: int = 0) -> Request:
+    """Return a cheap request; no two begin alike, because servers cache prefixes."""
+    mark = secrets.token_hex(4)
+    text = "\n".join(f"{number}: {secrets.token_hex(4)}" for number in range(lines))
+    task = "Write the numbers from one to a hundred, as words."
+    content = f"{mark}\n{text}\n{task}" if lines else f"{mark}\n{task}"
+    message = {"role": "user", "content": content}
+    return Request((message,), None, {**parameters, "max_tokens": max_tokens}, _PROBE_TIMEOUT_S)
+
+
+async def _measured(
+    send: Callable[[Request], Awaitable[Attempt]],
+    request: Request,
+    prompt_tokens: int,
+    calls_left: int | None,
+    *,
+    beside: bool,
+) -> Speed:
+    """Return the speed of a server, from the ledger rows of requests like `request`, several `beside` each other.
+
+    Raises LlmError if few calls are left, or as `send`.
+    """
+    if calls_left is not None and _SHARE * calls_left < _MOST_CALLS:
+        reason = n_(
+            "only {n} request is left within --max-calls",
+            "only {n} requests are left within --max-calls",
+            n=calls_left,
+        )
+        raise LlmError(reason, "not_asked")
+    parameters = request.parameters
+    await send(_request_of(parameters, 1))  # loads the model and connects
+    short = await send(_request_of(parameters, _REPLY_TOKENS))
+    long = await send(_request_of(parameters, 1, _LONG_LINES))
+    prompt_s, completion_s = _solved(short, long)
+    speed = Speed(prompt_s, completion_s)
+    alone_s = short.latency_ms / 1000
+    usual = speed.limit_s(prompt_tokens, request.max_tokens, DEFAULT_IN_FLIGHT)
+    if not beside or alone_s < _SLOW_S or usual <= DEFAULT_TIMEOUT_S:
+        return speed  # even if requests queue, each is answered in time
+    begun = time.perf_counter()
+    sent = [send(_request_of(parameters, _REPLY_TOKENS)) for _number in range(_BESIDE)]
+    await asyncio.gather(*sent)
+    at_once = max(1.0, _BESIDE * alone_s / (time.perf_counter() - begun))
+    limit = None if at_once >= _ALL_AT_ONCE else round(at_once)
+    return Speed(prompt_s, completion_s, at_once, limit)
+
+
+def _solved(short: Attempt, long: Attempt) -> tuple[float, float]:
+    """Solve two requests for seconds per token of prompt and of reply; errs towards too long."""
+    (p1, c1, t1), (p2, c2, t2) = (
+        (row.prompt_tokens, max(1, row.completion_tokens), row.latency_ms / 1000)
+        for row in (short, long)
+    )
+    most_prompt, most_completion = t2 / max(1, p2), t1 / c1
+    det = p1 * c2 - p2 * c1
+    if det == 0:
+        return most_prompt, most_completion
+    prompt_s, completion_s = (t1 * c2 - t2 * c1) / det, (p1 * t2 - p2 * t1) / det
+    return (
+        prompt_s if 0 < prompt_s < most_prompt else most_prompt,
+        completion_s if 0 < completion_s < most_completion else most_completion,
+    )

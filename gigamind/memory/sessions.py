@@ -196,10 +196,10 @@ def _unsupported(text: str, evidence: AlignResult, sources: Sequence[str]) -> st
     """Return why quotes that are sufficient proof do not state the text of their entry; "" if they do."""
     # Imported here because the rules of a judge are compiled when they are imported.
     from gigamind.judges.search_qa.by_words import why_unsupported
-    from gigamind.judges.search_qa.passage import passage_of
+    from gigamind.judges.search_qa.passage import Passage
 
     whole = {place: stated(sources[place.quote.source_index]) for place in evidence.aligned}
-    passages = [passage_of(place.span, source) for place, source in whole.items()]
+    passages = [Passage.of(place.span, source) for place, source in whole.items()]
     doubt = why_unsupported(text, passages)
     return f"the text says more or other than its quotes ({doubt})" if doubt else ""
 

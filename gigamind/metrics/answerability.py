@@ -74,6 +74,15 @@ class Confusion:
         """Return the counts of a judge that calls every item unanswerable, the trivial baseline."""
         return Confusion(tp=self.tp + self.fn, fp=self.fp + self.tn, fn=0, tn=0)
 
+    @classmethod
+    def of(cls, judged: Iterable[tuple[bool, bool]]) -> "Confusion":
+        """Count pairs of (is unanswerable, was judged unanswerable)."""
+        pairs = list(judged)
+        tp, fp, fn, tn = map(
+            pairs.count, [(True, True), (False, True), (True, False), (False, False)]
+        )
+        return cls(tp=tp, fp=fp, fn=fn, tn=tn)
+
 
 _metric = Rows("unanswerable", "verdicts")
 METRICS = (
@@ -108,22 +117,15 @@ def measure_verdicts(counts: Confusion) -> dict[str, _Term]:
 
 def verdict_terms(judged: Sequence[tuple[bool, bool]]) -> list[dict[str, _Term]]:
     """Return the same for pairs of (is unanswerable, was judged so); without unanswerable items F1 has no terms."""
-    terms_of = {pair: measure_verdicts(confusion([pair])) for pair in set(judged)}
+    terms_of = {pair: measure_verdicts(Confusion.of([pair])) for pair in set(judged)}
     rows = [terms_of[pair] for pair in judged]
     if any(is_unanswerable for is_unanswerable, _ in judged):
         return rows
-    answerable = [measure_verdicts(confusion([(False, verdict)])) for verdict in (True, False)]
+    answerable = [measure_verdicts(Confusion.of([(False, verdict)])) for verdict in (True, False)]
     return [
         {n: term if any(terms[n][0] for terms in answerable) else (0, 0) for n, term in row.items()}
         for row in rows
     ]
-
-
-def confusion(judged: Iterable[tuple[bool, bool]]) -> Confusion:
-    """Count pairs of (is unanswerable, was judged unanswerable)."""
-    pairs = list(judged)
-    tp, fp, fn, tn = map(pairs.count, [(True, True), (False, True), (True, False), (False, False)])
-    return Confusion(tp=tp, fp=fp, fn=fn, tn=tn)
 
 
 def near_misses(unanswerable: Sequence[float], answerable: Sequence[float]) -> int | None:

@@ -38,6 +38,10 @@ class LinkedNote:
     unlinked: tuple[Suggested, ...]
     expected: tuple[frozenset[str], ...]
 
+    def expects(self, suggested: Suggested) -> bool:
+        """Return whether a suggested target was expected."""
+        return any(suggested.target in targets for targets in self.expected)
+
 
 @dataclass(frozen=True, slots=True)
 class _LinkSweepPoint:
@@ -58,7 +62,7 @@ _Term = tuple[int, int]
 def _precision(note: LinkedNote, k: int) -> _Term:
     """Return the correct suggestions over those returned."""
     shown = note.suggestions[:k]
-    return sum(is_hit(suggestion, note) for suggestion in shown), len(shown)
+    return sum(note.expects(suggestion) for suggestion in shown), len(shown)
 
 
 def _precision_ceiling(note: LinkedNote, k: int) -> _Term:
@@ -100,7 +104,7 @@ def _novelty(note: LinkedNote, k: int) -> _Term:
 
 def _span_accuracy(note: LinkedNote, k: int) -> _Term:
     """Return the correct suggestions at exactly the removed position, over those with a known position."""
-    hits = (suggestion for suggestion in note.suggestions[:k] if is_hit(suggestion, note))
+    hits = (suggestion for suggestion in note.suggestions[:k] if note.expects(suggestion))
     placed = [suggestion.is_exact for suggestion in hits if suggestion.is_exact is not None]
     return sum(placed), len(placed)
 
@@ -190,7 +194,7 @@ def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[_LinkSweepPoint]
             for note in notes
         ]
         pairs = list(zip(notes, kept, strict=True))
-        hits = [is_hit(suggestion, note) for note, shown in pairs for suggestion in shown]
+        hits = [note.expects(suggestion) for note, shown in pairs for suggestion in shown]
         notes_of_hits = np.repeat(np.arange(len(kept)), list(map(len, kept)))
         right = Estimate.share(sum(hits), len(hits), notes_of_hits)
         recalled = sum(_hit_count(note, shown) for note, shown in pairs)
@@ -202,7 +206,7 @@ def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[_LinkSweepPoint]
 def reliability(notes: Sequence[LinkedNote]) -> list[ReliabilityBin]:
     """Return how often suggestions of similar confidence are correct; empty bins are left out."""
     pairs = [
-        (suggestion.confidence, is_hit(suggestion, note))
+        (suggestion.confidence, note.expects(suggestion))
         for note in notes
         for suggestion in note.suggestions
         if suggestion.confidence is not None
@@ -214,11 +218,6 @@ def reliability(notes: Sequence[LinkedNote]) -> list[ReliabilityBin]:
         for confidence_bin in reliability_bins(confidences, hits)
         if confidence_bin.outcome.n
     ]
-
-
-def is_hit(suggested: Suggested, note: LinkedNote) -> bool:
-    """Return whether a suggested target was expected."""
-    return any(suggested.target in targets for targets in note.expected)
 
 
 def _targets(note: LinkedNote) -> int:

@@ -142,7 +142,7 @@ def is_mean(key: str) -> bool:
         return takes != "note"
 
     def wholes(truth: bool) -> set[int]:  # noqa: FBT001
-        return {of(answerability.confusion([(truth, verdict)]))[1] for verdict in (True, False)}
+        return {of(answerability.Confusion.of([(truth, verdict)]))[1] for verdict in (True, False)}
 
     return all(len(wholes(truth)) == 1 for truth in (True, False))
 

@@ -31,7 +31,7 @@ from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.judges.quality_gate import QualityGate, load_quality_gate
 from gigamind.judges.search_qa.judge import load_search_qa
 from gigamind.llm.ask import LanguageModel, open_model
-from gigamind.llm.budget import budget_of
+from gigamind.llm.budget import Budget
 from gigamind.llm.client import on_loopback
 from gigamind.llm.ledger import PICO_PER_MICRO, SCRIPTED, Attempt, Ledger
 from gigamind.llm.limiter import Limiters
@@ -312,7 +312,7 @@ class _Models:
             for language in PAGE_LANGUAGES
         }
         figures.scripted = _is_scripted(options.api_base)
-        limiters, ledger, budget = Limiters(), _Tally(figures.count), budget_of(options)
+        limiters, ledger, budget = Limiters(), _Tally(figures.count), Budget.of(options)
         limits = {
             "max_in_flight": options.max_in_flight or options.max_streams,
             "model_timeout_s": options.model_timeout_s or _TIMEOUT_S,

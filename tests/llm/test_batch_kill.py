@@ -11,7 +11,7 @@ from fake_batch import BatchServer
 from faulty_model import run
 
 from gigamind.evaluation.shards import unfinished_folder
-from gigamind.llm.ledger import read_ledger, totals
+from gigamind.llm.ledger import Totals, read_ledger
 from gigamind.runs.store import read_results
 
 ITEMS = 8
@@ -99,7 +99,7 @@ def check(server, out, whole):
     assert server.seen.total == asked
     assert dict(server.seen.generated) == billed
     rows = read_ledger(unfinished_folder(out) / "attempts.jsonl")
-    booked = totals(rows)
+    booked = Totals.of(rows)
     assert "unfinished" not in booked.by_status
     assert booked.http_calls == asked
     assert booked.prompt_tokens == billed["prompt_tokens"]

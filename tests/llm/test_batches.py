@@ -26,7 +26,7 @@ from gigamind.llm.batches.providers import State, provider_of
 from gigamind.llm.budget import Budget
 from gigamind.llm.budget import Limits as BudgetLimits
 from gigamind.llm.client import Answer, Request, Usage
-from gigamind.llm.ledger import Attempt, Ledger, Totals, read_ledger, totals
+from gigamind.llm.ledger import Attempt, Ledger, Totals, read_ledger
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.sender import Call
 from gigamind.llm.settings import ModelSettings
@@ -107,7 +107,7 @@ def ask(batch_server: BatchServer, tmp_path: Path) -> Callable[..., Asked]:
                 await language_model.close()
 
         ends = asyncio.run(all_of_them())
-        return Asked(ends, totals(read_ledger(path)), folder, notes)
+        return Asked(ends, Totals.of(read_ledger(path)), folder, notes)
 
     return asked
 

@@ -9,7 +9,7 @@ import pytest
 from batch_runs import judge
 
 from gigamind.evaluation.shards import unfinished_folder
-from gigamind.llm.ledger import read_ledger, totals
+from gigamind.llm.ledger import Totals, read_ledger
 from gigamind.runs.store import read_results
 
 ITEMS = 120
@@ -22,7 +22,7 @@ def verdicts(out):
 
 
 def booked(out):
-    return totals(read_ledger(unfinished_folder(out) / "attempts.jsonl"))
+    return Totals.of(read_ledger(unfinished_folder(out) / "attempts.jsonl"))
 
 
 @pytest.mark.faults

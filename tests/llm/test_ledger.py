@@ -4,7 +4,7 @@ import pytest
 
 from gigamind.errors import InputError
 from gigamind.llm.client import Usage
-from gigamind.llm.ledger import Attempt, Ledger, Price, read_ledger, totals
+from gigamind.llm.ledger import Attempt, Ledger, Price, Totals, read_ledger
 
 PRICE = Price(prompt=150_000, completion=600_000, cached=75_000)
 
@@ -25,7 +25,7 @@ def test_totals_are_sums_over_every_attempt():
         row("ok", Usage(3, 1, 2)),
         Attempt("q", 1, "store", "ok", "m"),
     ]
-    found = totals(rows)
+    found = Totals.of(rows)
     assert (found.http_calls, found.store_hits) == (3, 1)
     assert (found.prompt_tokens, found.completion_tokens, found.cached_tokens) == (6, 2, 2)
     assert found.pico_usd == 4 * 150_000 + 2 * 75_000 + 2 * 600_000
@@ -36,16 +36,16 @@ def test_totals_are_sums_over_every_attempt():
 
 def test_one_estimated_row_makes_the_sum_an_estimate():
     rows = [row(usage=Usage(1, 1)), row(usage=Usage(1, 1), counted=False)]
-    assert totals(rows).cost_source == "estimated"
+    assert Totals.of(rows).cost_source == "estimated"
 
 
 def test_one_unpriced_row_makes_the_sum_unknown():
     rows = [row(usage=Usage(1, 1)), row(usage=Usage(1, 1), price=None)]
-    assert (totals(rows).micro_usd, totals(rows).cost_source) == (None, "unpriced")
+    assert (Totals.of(rows).micro_usd, Totals.of(rows).cost_source) == (None, "unpriced")
 
 
 def test_nothing_costs_nothing():
-    assert totals([]).micro_usd == 0
+    assert Totals.of([]).micro_usd == 0
 
 
 def test_a_ledger_that_exists_is_continued(tmp_path):
@@ -80,8 +80,8 @@ def test_a_request_that_was_started_and_never_ended_is_booked_with_the_most_it_m
     resumed.start(again)
     resumed.append(replace(row("ok", Usage(20, 5)), number=2))
     resumed.close()
-    assert totals(read_ledger(path)).by_status == {"unfinished": 1, "ok": 2}
-    assert totals(read_ledger(path)) == resumed.totals()
+    assert Totals.of(read_ledger(path)).by_status == {"unfinished": 1, "ok": 2}
+    assert Totals.of(read_ledger(path)) == resumed.totals()
 
 
 def test_the_line_before_a_request_is_short_and_an_account_without_such_lines_reads_as_before(

@@ -11,7 +11,7 @@ from gigamind.judges.quality_gate import ChecklistReply
 from gigamind.judges.search_qa.judge import LooksReply
 from gigamind.judges.search_qa.reply import ClaimsReply, SearchQAReply
 from gigamind.judges.unanswerable_llm import UnanswerableReply
-from gigamind.llm.client import sent_schema
+from gigamind.llm.ask import _sent_schema
 from gigamind.memory.extract import Statements
 from gigamind.prompting.replies import (
     Auxiliary,
@@ -100,7 +100,7 @@ def test_what_is_sent_is_what_strict_modes_take(model):
         for part in [*inner, *schema.get("anyOf", []), *filter(None, [schema.get("items")])]:
             check(part)
 
-    check(sent_schema(model.model_json_schema(), None))
+    check(_sent_schema(model.model_json_schema(), None))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_lengths_of_strings_are_told_to_servers_of_ones_own_as_far_as_grammars_g
         "maxLength": {"type": "string"},
     }
     schema = {"type": "object", "properties": strings, "required": ["short"]}
-    sent = sent_schema(schema, api_base)
+    sent = _sent_schema(schema, api_base)
     assert sent["properties"]["short"] == (strings["short"] if told else {"type": "string"})
     assert sent["properties"]["long"] == sent["properties"]["maxLength"] == {"type": "string"}
     assert sent["required"] == ["short"]

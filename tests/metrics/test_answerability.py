@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.metrics.answerability import Confusion, confusion, measure_verdicts, near_misses
+from gigamind.metrics.answerability import Confusion, measure_verdicts, near_misses
 
 
 def test_pairs_are_counted_with_unanswerable_as_the_positive_class():
     judged = [(True, True)] * 4 + [(False, True)] * 3 + [(True, False)] * 2 + [(False, False)]
-    assert confusion(judged) == Confusion(tp=4, fp=3, fn=2, tn=1)
+    assert Confusion.of(judged) == Confusion(tp=4, fp=3, fn=2, tn=1)
 
 
 def test_figures_of_a_worked_example():
@@ -58,7 +58,7 @@ def test_a_near_miss_scores_no_lower_than_half_of_the_answerable_items(
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans())))
 def test_far_is_what_recall_leaves_and_f1_lies_between(judged):
-    counts = confusion(judged)
+    counts = Confusion.of(judged)
     assert counts.tp + counts.fp + counts.fn + counts.tn == len(judged)
     if counts.recall is not None and counts.far is not None:
         assert counts.recall + counts.far == pytest.approx(1)
@@ -69,5 +69,5 @@ def test_far_is_what_recall_leaves_and_f1_lies_between(judged):
 
 def test_the_n_of_f1_counts_what_is_or_was_judged_unanswerable():
     pairs = [(is_so, judged_so) for is_so in (True, False) for judged_so in (True, False)]
-    terms = {pair: measure_verdicts(confusion([pair]))["f1"] for pair in pairs}
+    terms = {pair: measure_verdicts(Confusion.of([pair]))["f1"] for pair in pairs}
     assert {pair for pair, (_, whole) in terms.items() if whole} == {*pairs[:3]}

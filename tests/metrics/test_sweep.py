@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from time_limit import check_linear
 
-from gigamind.metrics.answerability import Confusion, best_f1, confusion, sweep
+from gigamind.metrics.answerability import Confusion, best_f1, sweep
 
 UNANSWERABLE, ANSWERABLE = True, False
 ITEMS = [
@@ -65,7 +65,7 @@ def test_no_items_give_the_two_ends_with_nothing_counted():
 @given(scored, st.floats(0, 1))
 def test_a_point_counts_what_the_judge_would_have_said(items, min_score):
     judged = [(known, score is None or score < min_score) for known, score in items]
-    assert counts_at(items, min_score) == confusion(judged)
+    assert counts_at(items, min_score) == Confusion.of(judged)
 
 
 def test_the_best_setting_lies_midway_between_the_scores_around_it():

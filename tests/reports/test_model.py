@@ -6,7 +6,7 @@ import pytest
 from summaries import llm_report
 
 from gigamind.i18n import translator
-from gigamind.llm.limiter import PROBE
+from gigamind.llm.sender import _PROBE
 from gigamind.records.judged import CoverageReport, FlipReport, UsageReport
 from gigamind.reports.document import Count, Money, Prose, Table
 from gigamind.reports.run import _coverage_banner, _model_blocks, _role_text, terminal_blocks
@@ -28,7 +28,7 @@ def texts(lang="en", **changes):
     return [say(b.text) for b in _model_blocks(llm_report(**changes)) if isinstance(b, Prose)]
 
 
-@pytest.mark.parametrize("role", [_JUDGE_ROLE, _ANSWER_ROLE, GATE_ROLE, UNANSWERABLE, PROBE])
+@pytest.mark.parametrize("role", [_JUDGE_ROLE, _ANSWER_ROLE, GATE_ROLE, UNANSWERABLE, _PROBE])
 def test_roles_of_models_are_korean_wherever_costs_are_shown(role):
     used = llm_report().model_dump(include=set(UsageReport.model_fields))
     report, say = llm_report(by_role={f"{role}: openai/a: b": used}), translator("ko")

@@ -19,8 +19,8 @@ from asked_model import reply_to
 from gigamind.evaluation.shards import unfinished_folder
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.batches.batcher import Batches
-from gigamind.llm.budget import budget_of
-from gigamind.llm.ledger import Ledger, Price, totals
+from gigamind.llm.budget import Budget
+from gigamind.llm.ledger import Ledger, Price, Totals
 from gigamind.llm.loading import load_instructor, load_litellm
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.runs.store import ItemKey, RunStore, evaluate_all
@@ -41,7 +41,7 @@ async def judge(
             settings,
             prices={model: PRICE},
             ledger=ledger,
-            budget=budget_of(ModelOptions(max_cost_usd=10), totals(ledger.rows)),
+            budget=Budget.of(ModelOptions(max_cost_usd=10), Totals.of(ledger.rows)),
             batches=None if in_flight else Batches(out, folder, POLL_S, lambda _: None),
         )
 

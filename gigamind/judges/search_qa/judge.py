@@ -266,13 +266,6 @@ class _SecondLook:
         return [said.get(number) for number in range(1, len(statements) + 1)]
 
 
-def _load_second_look(language: Language, model: str) -> _SecondLook:
-    """Return the second check with its prompt; raises as `load_prompt`."""
-    prompt = included_prompt("search_qa_second/v1", language, ("statements",))
-    mark = json.dumps([prompt.fingerprint, language, LooksReply.model_json_schema(), _CONTROLS])
-    return _SecondLook(prompt, language, model, sha256(mark.encode()).hexdigest())
-
-
 def _tokens_for(statements: int) -> int:
     return 64 + _TOKENS * statements
 
@@ -327,8 +320,11 @@ def _load_search_qa_judge(path: Path, language: Language) -> _SearchQAJudge:
     judge = load_llm_judge(path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN)
     file, second, parts = judge.file, None, [judge.fingerprint, f"rules {RULES}"]
     if file.second_look != "never":
-        second = _load_second_look(language, file.second_model)
-        parts.append(second.fingerprint)
+        prompt = included_prompt("search_qa_second/v1", language, ("statements",))
+        made = [prompt.fingerprint, language, LooksReply.model_json_schema(), _CONTROLS]
+        mark = sha256(json.dumps(made).encode()).hexdigest()
+        second = _SecondLook(prompt, language, file.second_model, mark)
+        parts.append(mark)
     return _SearchQAJudge(file, judge.prompt, fingerprint_of(file, *parts), second)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from typing import Literal
 
 from gigamind.evidence.normalize import fold_unit
 from gigamind.spans import Span, spliced
@@ -206,7 +207,7 @@ def known_numbers(text: str) -> frozenset[_Number]:
     return frozenset(number for _, number in _numbers(text)) | frozenset(_loosely(text))
 
 
-def numbers_of(text: str) -> tuple[_Number, ...]:
+def _numbers_in(text: str) -> tuple[_Number, ...]:
     """Return the numbers in digits of a text, in order."""
     return tuple(number for _, number in _numbers(text))
 
@@ -223,7 +224,7 @@ def numbers_in_words(text: str) -> tuple[_Number, ...]:
     return tuple(_Number(str(value), unit) for value, unit in found if unit or value > 1)
 
 
-def is_known(number: _Number, known: Collection[_Number]) -> bool:
+def _is_known(number: _Number, known: Collection[_Number]) -> bool:
     """Return whether a known number is equal: its value, its unit if both have one, and all given parts of a date."""
     if number.unit != "time":
         return number in known or any(_same(number, other) for other in known)
@@ -235,8 +236,43 @@ def is_known(number: _Number, known: Collection[_Number]) -> bool:
 
 def new_numbers(claim: str, known: Collection[_Number]) -> tuple[str, ...]:
     """Return the numbers in digits of a claim that are not known, as written in the claim, each once."""
-    new = (span for span, number in _numbers(claim) if not is_known(number, known))
+    new = (span for span, number in _numbers(claim) if not _is_known(number, known))
     return tuple(dict.fromkeys(span.slice(claim).strip() for span in new))
+
+
+def number_refusal(
+    claim: str, source: str, around: str, note: str, *, same_matter: bool
+) -> Literal["number", "new_number"] | None:
+    """Return "number" if the passage or the note has another one, "new_number" if it is not `around` the passage.
+
+    Texts are in lower case; `same_matter` says whether claim and passage have the same topic.
+    """
+    digits = _numbers_in(claim)
+    some = [number for number in numbers_in_words(claim) if number.value != "1"]
+    if not digits and not some:
+        return None
+    known, claimed, in_source = (
+        known_numbers(around), known_numbers(claim), _numbers_in(source),
+    )  # fmt: skip
+    missing = [number for number in digits if not _is_known(number, known)]
+    missing_words = [number for number in some if number.unit and not _is_known(number, known)]
+    there = (*in_source, *numbers_in_words(source))
+    others = [number for number in there if not _is_known(number, claimed)]
+    is_bare = any(not number.unit and not _is_known(number, known) for number in some)
+    is_elsewhere = is_bare and any(number.value != "1" for number in others)
+    alike = (
+        number.unit == other.unit or number.value == other.value
+        for number in (*missing, *missing_words)
+        for other in others
+        if other.unit
+    )
+    whole = known_numbers(note) if missing else known
+    if (same_matter and any(alike)) or any(not _is_known(one, whole) for one in missing):
+        return "number"
+    units = {other.unit for other in others if other.unit}
+    # A number that only the question has, beside another of its unit.
+    is_elsewhere |= any(one.unit in units and not _is_known(one, in_source) for one in digits)
+    return "new_number" if missing or is_elsewhere else None
 
 
 # Units of one quantity, in the smallest of them: two weeks are 14 days.

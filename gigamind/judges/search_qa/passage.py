@@ -57,6 +57,30 @@ class Passage:
         """Whether it is a row or list item, which omits the grammar between its words."""
         return is_row(self.said) or bool(_ITEM.match(self.said))
 
+    @classmethod
+    def of(cls, span: Span, text: str) -> "Passage":
+        """Return the sentences that a span touches, with their context."""
+        around = sentences_around(text, span)
+        start = text.rfind("\n", 0, around.start) + 1
+        rest, *below = text[around.end :].split("\n")
+        line, above = text[start : around.end] + rest, text[:start].split("\n")[-2::-1]
+        sides = above[:_MAX_LINES], below[:_MAX_LINES]
+        said, lead, beside = around.slice(text), "", list[str]()
+        if is_row(line):
+            rows = [list(takewhile(lambda row: "|" in row, lines)) for lines in sides]
+            said, lead = line, rows[0].pop() if rows[0] else ""
+            beside = [*rows[0], *rows[1]]
+        elif item := _ITEM.match(line):
+            indent = len(item["indent"])
+            lead = _lead_in(text, start, sides[0], indent)
+            beside = [row for lines in sides for row in _items(lines, indent)]
+        elif HEADING.match(line):
+            said = line
+        match = next(filter(None, map(HEADING.match, above)), None)
+        heading = (match[1] or match[2] or "").strip(" \t#*_`") if match else ""
+        near = "" if lead or beside else _paragraph(text, around)
+        return cls(heading, said, lead, tuple(beside), near)
+
 
 @dataclass(frozen=True, slots=True)
 class Support:
@@ -74,31 +98,6 @@ class Support:
     def is_refused(self) -> bool:
         """Whether the guard refuses the claim, whatever its score."""
         return bool(self.contradictions or self.refusal)
-
-
-def passage_of(span: Span, text: str) -> Passage:
-    """Return the sentences that a span touches, with their context."""
-    around = sentences_around(text, span)
-    start = text.rfind("\n", 0, around.start) + 1
-    rest, *below = text[around.end :].split("\n")
-    line, above = text[start : around.end] + rest, text[:start].split("\n")[-2::-1]
-    said, lead, beside = around.slice(text), "", list[str]()
-    if is_row(line):
-        rows = [
-            list(takewhile(lambda row: "|" in row, lines[:_MAX_LINES])) for lines in (above, below)
-        ]
-        said, lead = line, rows[0].pop() if rows[0] else ""
-        beside = [*rows[0], *rows[1]]
-    elif item := _ITEM.match(line):
-        indent = len(item["indent"])
-        lead = _lead_in(text, start, above[:_MAX_LINES], indent)
-        beside = [row for rows in (above, below) for row in _items(rows[:_MAX_LINES], indent)]
-    elif HEADING.match(line):
-        said = line
-    match = next(filter(None, map(HEADING.match, above)), None)
-    heading = (match[1] or match[2] or "").strip(" \t#*_`") if match else ""
-    near = "" if lead or beside else _paragraph(text, around)
-    return Passage(heading, said, lead, tuple(beside), near)
 
 
 _REACH = 600  # characters of a paragraph on each side of a sentence
@@ -228,18 +227,20 @@ class Asked:
         share = self.answered(passage)
         return share is not None and share < _LEAST_SHORT
 
-
-def asked(question: str, notes: Sequence[Source]) -> Asked:
-    """Return a question with the weights of its words in these notes."""
-    reading = Reading(question)
-    titled = [(frozenset(Reading(note.title).keys), note.text) for note in notes]
-    rows = [row.keys | title for title, text in titled for row in sentences_of(text) if row.states]
-    counts = Counter(key for row in rows for key in row & reading.content)
-    weights = {
-        key: math.log((len(rows) + 1) / (counts[key] + 0.5)) for key in sorted(reading.content)
-    }
-    most = max((_share(weights, row) for row in rows), default=0.0)
-    return Asked(reading.is_korean, weights, most)
+    @classmethod
+    def of(cls, question: str, notes: Sequence[Source]) -> "Asked":
+        """Return a question with the weights of its words in these notes."""
+        reading = Reading(question)
+        titled = [(frozenset(Reading(note.title).keys), note.text) for note in notes]
+        rows = [
+            row.keys | title for title, text in titled for row in sentences_of(text) if row.states
+        ]
+        counts = Counter(key for row in rows for key in row & reading.content)
+        weights = {
+            key: math.log((len(rows) + 1) / (counts[key] + 0.5)) for key in sorted(reading.content)
+        }
+        most = max((_share(weights, row) for row in rows), default=0.0)
+        return cls(reading.is_korean, weights, most)
 
 
 def completed(answer: str, question: str) -> str:

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -19,13 +20,7 @@ from gigamind.evidence.clause import is_question
 from gigamind.evidence.critical import are_opposed
 from gigamind.evidence.proof import is_typo
 from gigamind.evidence.words import ELLIPSIS, Word
-from gigamind.judges.search_qa.numbers import (
-    is_known,
-    is_number_word,
-    known_numbers,
-    numbers_in_words,
-    numbers_of,
-)
+from gigamind.judges.search_qa.numbers import is_number_word, number_refusal
 from gigamind.judges.search_qa.passage import (
     Asked,
     Contradiction,
@@ -38,25 +33,108 @@ from gigamind.judges.search_qa.passage import (
 )
 from gigamind.judges.search_qa.segments import without_note_names
 from gigamind.judges.search_qa.words import (
-    BOUND,
     HANGUL,
-    Change,
     Reading,
-    bounds_differ,
-    changes_of,
     is_content,
-    is_edited,
     is_other_word,
     key_of,
 )
 from gigamind.text import is_particle, sentences
+
+_MOSTLY = 0.5  # share of the claim's words in the order of the source from which single words are compared
+_FEW_REPLACED = 2  # words replaced by others
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Words of a claim in place of other words of the source, between equal words; one of the two may be empty."""
+
+    in_claim: Sequence[Word]
+    in_source: Sequence[Word]
+
+    @property
+    def is_short(self) -> bool:
+        return max(len(self.in_claim), len(self.in_source)) <= _FEW_REPLACED
+
+    @property
+    def pair(self) -> tuple[Word, Word] | None:
+        """The word of the claim and that of the source, if there is one of each."""
+        is_single = len(self.in_claim) == len(self.in_source) == 1
+        return (self.in_claim[0], self.in_source[0]) if is_single else None
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """The words of claim and source, as written."""
+        in_claim = " ".join(word.whole for word in self.in_claim)
+        return in_claim, " ".join(word.whole for word in self.in_source)
+
+
+def _changes_of(claim: Reading, source: Reading) -> Iterator[_Change]:
+    """Yield where a claim that consists mostly of its source's words differs; nothing for a paraphrase."""
+    codes = Levenshtein.opcodes(claim.keys, source.keys)
+    same = sum(code.src_end - code.src_start for code in codes if code.tag == "equal")
+    if same < _MOSTLY * len(claim.keys):
+        return
+    for at, code in enumerate(codes):
+        in_claim = claim.words[code.src_start : code.src_end]
+        in_source = source.words[code.dest_start : code.dest_end]
+        inside = 0 < at < len(codes) - 1 or (code.tag == "replace" and len(codes) > 1)
+        if code.tag == "equal":
+            pairs = zip(in_claim, in_source, strict=True)
+            yield from (_Change([a], [b]) for a, b in pairs if a.whole != b.whole)
+        elif inside or not in_source or (at == 0 and len(in_source) <= _FEW_REPLACED):
+            yield _Change(in_claim, in_source)
+
+
+# Words that limit a statement or quantify it.
+_BOUND = re.compile(
+    r"(?:(?<!지)|(?<=까지))만(?!\w)|만[이을은의]|밖에|뿐|외에|제외|까지|이상|이하|미만|초과|이내|최대|최소|마다|보다|조차|단지|거의|대부분|일부|보통|주로|모[든두]|항상"
+    r"|\b(?:only|just|solely|except\w*|excluding|unless|at (?:least|most)|up to|nearly|almost|about|most(?:ly)?|usually"
+    r"|often|sometimes|some|all|every|always|many|few|more|less|than|by|or|until|before|after|without|hardly|rarely|seldom"
+    r"|must|may|might|should|would)\b"
+)
+
+
+def _bounds_differ(in_claim: str, in_source: str) -> bool:
+    """Return whether two texts have different limits: all and some, until and before, only."""
+    return sorted(_BOUND.findall(in_claim)) != sorted(_BOUND.findall(in_source))
+
+
+def _is_edit(change: _Change, moved: AbstractSet[str]) -> bool:
+    """Return whether a change may change the statement; `moved` are words that replace others elsewhere."""
+    in_claim, in_source = change.texts
+    if not change.is_short:
+        return False
+    if not in_claim or not in_source:
+        return bool(_BOUND.search(in_claim + in_source))
+    if _bounds_differ(in_claim, in_source):
+        return True
+    if change.pair:
+        claim_word, other = change.pair
+        if key_of(claim_word.text) == key_of(other.text):
+            return is_other_word(claim_word, other)
+        if is_content(key_of(claim_word.text)) and is_content(key_of(other.text)):
+            return True
+    return any(
+        is_content(key_of(word.text)) and key_of(word.text) not in moved for word in change.in_claim
+    )
+
+
+def _is_edited(changes: Sequence[_Change], known: AbstractSet[str]) -> bool:
+    """Return whether a change may change the statement, or two words are swapped."""
+    replaced = [change for change in changes if change.in_claim and change.in_source]
+    in_claim = {key_of(word.text) for change in replaced for word in change.in_claim}
+    in_source = {key_of(word.text) for change in replaced for word in change.in_source}
+    moved = known - (in_claim & in_source)
+    return any(_is_edit(change, moved) for change in changes)
+
 
 # Share of the longer text from which a claim is a copy: with several differences, and with a single one.
 _COPIED, _COPIED_BUT_ONCE = 0.85, 0.6
 _JOINING = frozenset(("and", "or", "with", "및", "와", "과", "또는", "그리고"))
 
 
-def substitution(claim: Reading, source: Reading) -> Change | None:
+def substitution(claim: Reading, source: Reading) -> _Change | None:
     """Return the first replaced word of an otherwise copied sentence; None if there is none."""
     gaps = list(_gaps(claim, source))
     equal = len(claim.keys) - sum(len(gap.in_claim) for gap in gaps)
@@ -85,7 +163,7 @@ def substitution(claim: Reading, source: Reading) -> Change | None:
 _TERM = re.compile(r"[a-z][a-z0-9_.+/-]+")
 
 
-def _gaps(claim: Reading, source: Reading) -> Iterator[Change]:
+def _gaps(claim: Reading, source: Reading) -> Iterator[_Change]:
     """Yield the differences in order; of the source's words around the claim, as many as can be in their place."""
     in_claim: list[Word] = []
     in_source: list[Word] = []
@@ -100,22 +178,22 @@ def _gaps(claim: Reading, source: Reading) -> Iterator[Change]:
         if not begun:
             in_source = in_source[len(in_source) - len(in_claim) :] if in_claim else []
         if in_claim or in_source:
-            yield Change(in_claim, in_source)
+            yield _Change(in_claim, in_source)
         pairs = zip(here, there, strict=True)
         yield from (
-            Change([claim_word], [other])
+            _Change([claim_word], [other])
             for claim_word, other in pairs
             if is_other_word(claim_word, other)
         )
         in_claim, in_source, begun = [], [], True
     if in_claim:
-        yield Change(in_claim, in_source[: len(in_claim)])
+        yield _Change(in_claim, in_source[: len(in_claim)])
 
 
 _NOUN_IS = re.compile(r"\w{2}(?:입니다|이다|이었다|이에요)$")
 
 
-def _is_other(gap: Change, claim: Reading, source: Reading, exchanged: Collection[str]) -> bool:
+def _is_other(gap: _Change, claim: Reading, source: Reading, exchanged: Collection[str]) -> bool:
     """Return whether a content word of the source, or a limit such as all or some, is replaced by another word."""
     if gap.pair is None:  # several words are a paraphrase
         return False
@@ -125,7 +203,7 @@ def _is_other(gap: Change, claim: Reading, source: Reading, exchanged: Collectio
         return False
     if claim_word.whole == other.whole:  # written together with the word before: "DVD같은"
         return False
-    if bounds_differ(claim_word.whole, other.whole):
+    if _bounds_differ(claim_word.whole, other.whole):
         return True
     # A final Korean verb is often paraphrased: 4 of the 7 correct pairs that this rule rejected in half of KorNLI.
     is_noun = _NOUN_IS.search(claim_word.whole) and _NOUN_IS.search(other.whole)
@@ -141,7 +219,7 @@ def _is_other(gap: Change, claim: Reading, source: Reading, exchanged: Collectio
     )
 
 
-def _exchanged(gaps: Sequence[Change], claim: Reading) -> frozenset[str]:
+def _exchanged(gaps: Sequence[_Change], claim: Reading) -> frozenset[str]:
     """Return the words that are swapped, except those that are only listed in another order."""
     in_claim = {key_of(word.text) for gap in gaps for word in gap.in_claim}
     both = in_claim & {key_of(word.text) for gap in gaps for word in gap.in_source}
@@ -227,38 +305,6 @@ _HEARSAY = re.compile(
 )
 
 
-def _refusal_by_number(
-    claim: Reading, source: Reading, around: str, note: str, own: float
-) -> Contradiction | Refusal | None:
-    """Return "number" if the passage or the note has another one, "new_number" if it is not `around` the passage."""
-    digits = numbers_of(claim.text)
-    some = [number for number in numbers_in_words(claim.text) if number.value != "1"]
-    if not digits and not some:
-        return None
-    known, claimed, in_source = (
-        known_numbers(around), known_numbers(claim.text), numbers_of(source.text),
-    )  # fmt: skip
-    missing = [number for number in digits if not is_known(number, known)]
-    missing_words = [number for number in some if number.unit and not is_known(number, known)]
-    there = (*in_source, *numbers_in_words(source.text))
-    others = [number for number in there if not is_known(number, claimed)]
-    is_bare = any(not number.unit and not is_known(number, known) for number in some)
-    is_elsewhere = is_bare and any(number.value != "1" for number in others)
-    alike = (
-        number.unit == other.unit or number.value == other.value
-        for number in (*missing, *missing_words)
-        for other in others
-        if other.unit
-    )
-    whole = known_numbers(note) if missing else known
-    if (own >= _SAME_MATTER and any(alike)) or any(not is_known(one, whole) for one in missing):
-        return "number"
-    units = {other.unit for other in others if other.unit}
-    # A number that only the question has, beside another of its unit.
-    is_elsewhere |= any(one.unit in units and not is_known(one, in_source) for one in digits)
-    return "new_number" if missing or is_elsewhere else None
-
-
 # Negations that state something: "not only", "뿐만 아니라", "않으면 안 된다", "그렇지 않으면".
 _HARMLESS = re.compile(
     r"그렇지 않|(?:뿐|뿐만|만)(?:이)? ?아니라|않으면 안|않을 수 없|못지 ?않|\bnot (?:only|just|merely)\b"
@@ -321,17 +367,17 @@ _ANY = re.compile(
 _LEFT_OUT_FREELY = frozenset(("by", "or", "all", "every", "always"))
 
 
-def _limits_differ(claim: Reading, source: Reading, changes: Sequence[Change]) -> bool:
+def _limits_differ(claim: Reading, source: Reading, changes: Sequence[_Change]) -> bool:
     """Return whether a claim adds "all" or "only", or drops a limit of the words that it copies."""
     limits = (_ALL, _ONLY)
     is_added = any(limit.search(claim.text) for limit in limits) and not source.denials
     if is_added and not any(limit.search(source.text) for limit in (*limits, _ANY)):
         return True
-    kept = _LEFT_OUT_FREELY.union(BOUND.findall(claim.text))
-    return any(set(BOUND.findall(change.texts[1])) - kept for change in changes if _drops(change))
+    kept = _LEFT_OUT_FREELY.union(_BOUND.findall(claim.text))
+    return any(set(_BOUND.findall(change.texts[1])) - kept for change in changes if _drops(change))
 
 
-def _drops(change: Change) -> bool:
+def _drops(change: _Change) -> bool:
     """Return whether a change leaves out a word outside brackets, or only what is written to it: "회원만", "회원은"."""
     if not change.in_claim:
         return change.is_short and not all(word.bracket for word in change.in_source)
@@ -360,7 +406,7 @@ def _is_unlimited(claim: Reading, source: Reading) -> bool:
     return bool(excepted) and (is_excepted or bool(_ALL.search(claim.text)))
 
 
-def _changes_number_word(changes: Sequence[Change]) -> bool:
+def _changes_number_word(changes: Sequence[_Change]) -> bool:
     """Return whether a number word replaces another: "one", elsewhere usually no number, for "two"."""
     pairs = (one.pair for one in changes if one.pair)
     return any(a.text != b.text and is_number_word(a.text, b.text) for a, b in pairs)
@@ -439,7 +485,8 @@ def support(
     around = f"{source.text}\n{context.text}\n{Reading(question).text}"
     own = len(claim.content & source.content) / len(claim.content) if claim.content else 1.0
     share = _score(claim, source, context, is_terse=passage.is_terse)
-    by_number = _refusal_by_number(claim, source, around, note, own)
+    same_matter = own >= _SAME_MATTER
+    by_number = number_refusal(claim.text, source.text, around, note, same_matter=same_matter)
     contradictions: list[Contradiction] = []
     if by_form := _contradiction_of_form(claim, source, own):
         contradictions.append(by_form)
@@ -451,13 +498,13 @@ def support(
     language = source if in_table else sentence
     if claim.is_foreign_to(is_korean=language.is_korean):
         return Support(tuple(contradictions), share, doubtful=True, foreign=True)
-    changes = list(changes_of(claim, source))
+    changes = list(_changes_of(claim, source))
     # A short answer is negated if its question is.
     whole = Reading(completed(claim.raw, question)) if asked else claim
     negates = _negates_otherwise(whole, source, own)
     if negates == "contradicts":
         contradictions.append("negation")
-    if own >= _SAME_MATTER:
+    if same_matter:
         rules: dict[Contradiction, bool] = {
             "number": by_number != "number" and _changes_number_word(changes),
             "limit": _is_unlimited(claim, source),
@@ -466,6 +513,7 @@ def support(
         }
         contradictions.extend(name for name, found in rules.items() if found)
     keys = {*source.keys, *context.keys, *Reading(question).keys}
+    others, near = claim.content - {*source.keys, *context.keys}, Reading(passage.near).keys
     replaced = substitution(claim, source) or (
         passage.is_terse and _is_of_another_row(claim, passage.said, passage.beside, keys)
     )
@@ -473,7 +521,8 @@ def support(
         "new_name": _has_new_name(claim, around, note),
         "new_number": by_number == "new_number",
         "other_word": replaced,
-        "other_sentence": _mixes_sentences(claim, {*source.keys, *context.keys}, passage.near),
+        # It says of the source sentence what the sentences around it say.
+        "other_sentence": len(others & set(near)) >= _FEW,
         "other_limits": negates or _limits_differ(claim, source, changes),
         "other_question": asked
         and asked.is_left_open_by(claim.raw, f"{title}\n{passage.heading}\n{passage.text}"),
@@ -483,19 +532,13 @@ def support(
     return Support(
         tuple(contradictions),
         share,
-        doubtful=bool(sparse or contradictions or refusal) or is_edited(changes, keys),
+        doubtful=bool(sparse or contradictions or refusal) or _is_edited(changes, keys),
         sparse=sparse,
         refusal=refusal,
     )
 
 
 _FEW = 2  # words of the sentences around the source
-
-
-def _mixes_sentences(claim: Reading, known: AbstractSet[str], near: str) -> bool:
-    """Return whether a claim says of its source sentence what the sentences around it say."""
-    others = claim.content - known
-    return len(others) >= _FEW and len(others & set(Reading(near).keys)) >= _FEW
 
 
 def _score(claim: Reading, source: Reading, context: Reading, *, is_terse: bool) -> float:

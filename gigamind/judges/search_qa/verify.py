@@ -23,8 +23,6 @@ from gigamind.judges.search_qa.passage import (
     Passage,
     Refusal,
     Support,
-    asked,
-    passage_of,
     sentences_of,
 )
 from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules
@@ -97,7 +95,7 @@ class Verifier:
     def __init__(self, case: AnswerCase, rules: ProofRules) -> None:
         self.case = case
         self._texts = [note.text for note in case.notes]
-        self.asked = asked(case.question, case.notes)
+        self.asked = Asked.of(case.question, case.notes)
         self._rules = rules
 
     def judge(
@@ -158,7 +156,7 @@ class Verifier:
         if not isinstance(place, Aligned):
             return judged
         note_text = stated_text(note.text)
-        passage = passage_of(place.span, note_text)
+        passage = Passage.of(place.span, note_text)
         backing = support(
             stated, passage, title=note.title, question=case.question, note=note_text, asked=alone
         )
@@ -192,7 +190,7 @@ class Verifier:
             text = stated_text(note.text)
             if not shared or len(missing) > 1 or row.span.slice(text) in passage.text:
                 continue
-            place = passage_of(row.span, text)
+            place = Passage.of(row.span, text)
             found = support(claim.raw, place, title=note.title, question=self.case.question)
             denied = not _DENYING.isdisjoint(found.contradictions)
             around = len(said - claim.content - row.content) >= _FEWEST_AROUND

@@ -1,4 +1,4 @@
-"""A claim and its source as words: which are negated, and where the two differ."""
+"""A text as words for comparison: what each shares with its other forms, and which are negated."""
 
 import re
 import unicodedata
@@ -7,8 +7,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import takewhile
-
-from rapidfuzz.distance import Levenshtein
 
 from gigamind.evidence.normalize import unmarked
 from gigamind.evidence.words import Word, words
@@ -64,8 +62,6 @@ def is_of_another_language(text: str) -> bool:
     return sum(stem(word) in GRAMMAR for word in latin) < _LEAST_GRAMMAR * len(latin)
 
 
-_MOSTLY = 0.5  # share of the claim's words in the order of the source from which single words are compared
-_FEW = 2  # words replaced by others
 _FURTHEST = 5  # words from an English negation to the word that it negates
 _LETTER = re.compile(r"[^\W\d_]")
 _CODE = re.compile(r"`[^`\n]*`")
@@ -220,90 +216,6 @@ def _denied_behind(reading: Reading, at: int) -> Iterator[int]:
             word, *behind = reading.words[next_at : next_at + 2]
             if not (_OF_DUTY.fullmatch(word.text) and behind and behind[0].text == "to"):
                 return
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Words of a claim in place of other words of the source, between equal words; one of the two may be empty."""
-
-    in_claim: Sequence[Word]
-    in_source: Sequence[Word]
-
-    @property
-    def is_short(self) -> bool:
-        return max(len(self.in_claim), len(self.in_source)) <= _FEW
-
-    @property
-    def pair(self) -> tuple[Word, Word] | None:
-        """The word of the claim and that of the source, if there is one of each."""
-        is_single = len(self.in_claim) == len(self.in_source) == 1
-        return (self.in_claim[0], self.in_source[0]) if is_single else None
-
-    @property
-    def texts(self) -> tuple[str, str]:
-        """The words of claim and source, as written."""
-        in_claim = " ".join(word.whole for word in self.in_claim)
-        return in_claim, " ".join(word.whole for word in self.in_source)
-
-
-def changes_of(claim: Reading, source: Reading) -> Iterator[Change]:
-    """Yield where a claim that consists mostly of its source's words differs; nothing for a paraphrase."""
-    codes = Levenshtein.opcodes(claim.keys, source.keys)
-    same = sum(code.src_end - code.src_start for code in codes if code.tag == "equal")
-    if same < _MOSTLY * len(claim.keys):
-        return
-    for at, code in enumerate(codes):
-        in_claim = claim.words[code.src_start : code.src_end]
-        in_source = source.words[code.dest_start : code.dest_end]
-        inside = 0 < at < len(codes) - 1 or (code.tag == "replace" and len(codes) > 1)
-        if code.tag == "equal":
-            pairs = zip(in_claim, in_source, strict=True)
-            yield from (Change([a], [b]) for a, b in pairs if a.whole != b.whole)
-        elif inside or not in_source or (at == 0 and len(in_source) <= _FEW):
-            yield Change(in_claim, in_source)
-
-
-# Words that limit a statement or quantify it.
-BOUND = re.compile(
-    r"(?:(?<!지)|(?<=까지))만(?!\w)|만[이을은의]|밖에|뿐|외에|제외|까지|이상|이하|미만|초과|이내|최대|최소|마다|보다|조차|단지|거의|대부분|일부|보통|주로|모[든두]|항상"
-    r"|\b(?:only|just|solely|except\w*|excluding|unless|at (?:least|most)|up to|nearly|almost|about|most(?:ly)?|usually"
-    r"|often|sometimes|some|all|every|always|many|few|more|less|than|by|or|until|before|after|without|hardly|rarely|seldom"
-    r"|must|may|might|should|would)\b"
-)
-
-
-def bounds_differ(in_claim: str, in_source: str) -> bool:
-    """Return whether two texts have different limits: all and some, until and before, only."""
-    return sorted(BOUND.findall(in_claim)) != sorted(BOUND.findall(in_source))
-
-
-def _is_edit(change: Change, moved: AbstractSet[str]) -> bool:
-    """Return whether a change may change the statement; `moved` are words that replace others elsewhere."""
-    in_claim, in_source = change.texts
-    if not change.is_short:
-        return False
-    if not in_claim or not in_source:
-        return bool(BOUND.search(in_claim + in_source))
-    if bounds_differ(in_claim, in_source):
-        return True
-    if change.pair:
-        claim_word, other = change.pair
-        if key_of(claim_word.text) == key_of(other.text):
-            return is_other_word(claim_word, other)
-        if is_content(key_of(claim_word.text)) and is_content(key_of(other.text)):
-            return True
-    return any(
-        is_content(key_of(word.text)) and key_of(word.text) not in moved for word in change.in_claim
-    )
-
-
-def is_edited(changes: Sequence[Change], known: AbstractSet[str]) -> bool:
-    """Return whether a change may change the statement, or two words are swapped."""
-    replaced = [change for change in changes if change.in_claim and change.in_source]
-    in_claim = {key_of(word.text) for change in replaced for word in change.in_claim}
-    in_source = {key_of(word.text) for change in replaced for word in change.in_source}
-    moved = known - (in_claim & in_source)
-    return any(_is_edit(change, moved) for change in changes)
 
 
 _ENDINGS = re.compile(r"(?:e|e?s|e?d|ing|y|ies|ied|ly|'s|[eo]r|a?t?ions?|al|ment|able|ive)?")

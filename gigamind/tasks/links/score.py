@@ -475,7 +475,7 @@ def _suggest(evaluation: _LinkEvaluation, path: str) -> _EvaluatedNote:
             schema.SuggestionReport.like(
                 suggestion,
                 anchor=_passage(note, units, suggestion.span) if suggestion.span else None,
-                hit=links.is_hit(seen, measured),
+                hit=measured.expects(seen),
                 span_exact=seen.is_exact,
                 novel=seen.is_novel,
             )

@@ -26,7 +26,7 @@ from gigamind.judges.unanswerable import (
     judge_path,
     load_question_judge,
 )
-from gigamind.metrics.answerability import Confusion, confusion
+from gigamind.metrics.answerability import Confusion
 from gigamind.records.judged import WeakJudge
 from gigamind.retrieval.cache import Cache, quiet, touch
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION, open_retriever
@@ -93,7 +93,7 @@ class FreeJudges:
         rates: list[JudgeRates] = []
         for kind, judge in self.by_kind.items():
             judged = (item for item in items if kind in item.judges)
-            counts = confusion((not x.answerable, x.judges[kind].unanswerable) for x in judged)
+            counts = Confusion.of((not x.answerable, x.judges[kind].unanswerable) for x in judged)
             rates.append(
                 JudgeRates.like(
                     counts,

@@ -13,7 +13,7 @@ from gigamind.evaluation.workers import latency
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
 from gigamind.judges.unanswerable import CalibratedJudge, ThresholdJudge
-from gigamind.metrics.answerability import confusion, measure_verdicts, near_misses, verdict_terms
+from gigamind.metrics.answerability import Confusion, measure_verdicts, near_misses, verdict_terms
 from gigamind.metrics.ranking import RankedQuery, ndcg_changes
 from gigamind.records.judged import FLAGGED, JudgementReport, LlmReport
 from gigamind.records.schema import ErrorReport, Record, SpeedReport, SystemReport, intervals
@@ -195,7 +195,7 @@ def _slice(
     verdicts = ((not item.answerable, item.judged_unanswerable) for item in items)
     judged = [(is_so, judged_so) for is_so, judged_so in verdicts if judged_so is not None]
     search = means([item.metrics for item in items], names, seed=seed, label="search")
-    rates_of = list(measure_verdicts(confusion([])))
+    rates_of = list(measure_verdicts(Confusion.of([])))
     unanswerable = ratios(verdict_terms(judged), rates_of, seed=seed, label="unanswerable")
     times = latency([item.latency_ms for item in items if item.latency_ms is not None])
     answerable = sum(item.answerable for item in items)
@@ -397,8 +397,8 @@ def _rates(items: Sequence[schema.ItemReport]) -> Mapping[str, Mapping[str, floa
         if (judgement := item.judgement) and judgement.outcome == "scored"
     ]
     counts = {
-        "as_told": confusion((x, j.reported_unanswerable is not False) for x, j in judged),
-        "only_with_quotes": confusion((x, not j.verified) for x, j in judged),
+        "as_told": Confusion.of((x, j.reported_unanswerable is not False) for x, j in judged),
+        "only_with_quotes": Confusion.of((x, not j.verified) for x, j in judged),
     }
     return {
         rule: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "far": c.far}

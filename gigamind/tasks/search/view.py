@@ -14,7 +14,7 @@ from itertools import count
 from gigamind.evaluation.options import eval_command, given_options
 from gigamind.formats import percent, share
 from gigamind.i18n import Message, Text, Translator, _, joined, n_
-from gigamind.metrics.answerability import Confusion, SweepPoint, best_f1, confusion, sweep
+from gigamind.metrics.answerability import Confusion, SweepPoint, best_f1, sweep
 from gigamind.metrics.spans import Unplaced, holds, matches
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label_text
@@ -388,7 +388,7 @@ def _errors(part: schema.SliceReport, name: str, count: int) -> tuple[int, int, 
 def _judged(record: schema.RunRecord) -> Iterator[doc.Block]:
     """Yield the errors of the judge, and of other judges and thresholds on the same queries."""
     judge, judged = record.run.judge, _judged_items(record)
-    counts = confusion((not item.answerable, bool(item.judged_unanswerable)) for item in judged)
+    counts = Confusion.of((not item.answerable, bool(item.judged_unanswerable)) for item in judged)
     both_kinds = bool(counts.tp + counts.fn and counts.fp + counts.tn)
     if judge is None or judge.kind == "none":
         text = _(

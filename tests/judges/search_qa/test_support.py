@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
-from gigamind.judges.search_qa.passage import Passage, passage_of
+from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.search_qa.support import support
 from gigamind.spans import Span
 
@@ -125,7 +125,7 @@ def test_numbers_are_compared_over_units_of_one_quantity(claim, passage, contrad
 
 def test_a_claim_that_takes_words_of_the_next_sentence_is_refused():
     note = "Roses need water at dawn. Tulips need sand and shade in summer."
-    passage = passage_of(Span(0, 25), note)
+    passage = Passage.of(Span(0, 25), note)
     found = support("Roses need water and shade in summer.", passage, note=note)
     assert found.refusal == "other_sentence"
 
@@ -325,13 +325,13 @@ PASSAGES = [
 @pytest.mark.each("quote, heading, text", PASSAGES)
 def test_a_quote_is_read_in_its_whole_sentences_and_what_they_stand_under(quote, heading, text):
     at = NOTE.index(quote)
-    passage = passage_of(Span(at, at + len(quote)), NOTE)
+    passage = Passage.of(Span(at, at + len(quote)), NOTE)
     assert (passage.heading, passage.text) == (heading, text)
 
 
 def test_a_list_under_a_denial_does_not_support_its_items():
     at = NOTE.index("- 쿠폰")
-    found = support("쿠폰은 돌려줍니다.", passage_of(Span(at, at + 4), NOTE), note=NOTE)
+    found = support("쿠폰은 돌려줍니다.", Passage.of(Span(at, at + 4), NOTE), note=NOTE)
     assert found.contradictions == ("negation",)
 
 
@@ -340,7 +340,7 @@ LINES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=80)
 
 @given(LINES)
 def test_a_text_never_contradicts_itself(text):
-    passage = passage_of(Span(0, len(text)), text)
+    passage = Passage.of(Span(0, len(text)), text)
     assert support(passage.text, passage, note=text).contradictions == ()
 
 
@@ -349,6 +349,6 @@ def test_a_share_is_a_share_and_a_passage_holds_its_quote(before, quote, after):
     note = f"{before}{quote}{after}"
     place = align(quote, note)
     if isinstance(place, Aligned):
-        passage = passage_of(place.span, note)
+        passage = Passage.of(place.span, note)
         assert place.span.slice(note).strip() in passage.text
         assert 0.0 <= support(quote, passage, note=note).share <= 1.0
