@@ -41,8 +41,7 @@ from gigamind.stats.agreement import expected_calibration_error, reliability_bin
 from gigamind.stats.logistic import _sigmoid
 from gigamind.stats.logistic import fit_logistic as fit_weights
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
-from gigamind.vault.walk import notes_hash
+from gigamind.vault.notes import notes_hash, read_vault
 
 
 def auc(probabilities: Sequence[float], positive: Sequence[bool]) -> float | None:

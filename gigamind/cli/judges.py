@@ -389,7 +389,7 @@ def tune(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """
     from gigamind.assurance.tuning import Tuning
     from gigamind.datasets.write import refuse_existing_file
-    from gigamind.judges.spec import write_judge_file
+    from gigamind.judges.load import write_judge_file
     from gigamind.tasks import judged_kinds
 
     options = validated(_TuneOptions, values)
@@ -414,7 +414,7 @@ def tune(**values: Any) -> None:  # noqa: ANN401  checked by the options model
 def _loaded(file: "JudgeFile") -> "Judge[Any, Any]":
     """Return the judge of a file that is not on the disk yet."""
     from gigamind.assurance.trials import load_on_trial
-    from gigamind.judges.spec import write_judge_file
+    from gigamind.judges.load import write_judge_file
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "judge.toml"

@@ -13,8 +13,7 @@ from gigamind.spans import Span, Utf16
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
 from gigamind.vault.markdown import Link
-from gigamind.vault.notes import Note, Vault, content_hash, read_vault
-from gigamind.vault.walk import notes_hash
+from gigamind.vault.notes import Note, Vault, content_hash, notes_hash, read_vault
 
 _CONTEXT_CHARS = 200  # code points on either side of an anchor
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from gigamind.datasets.schema import Row
 from gigamind.errors import EvaluationError, InputError, NotesError, reason_of
 from gigamind.runs.folders import whole_file, whole_folder
-from gigamind.vault.walk import walk
+from gigamind.vault.notes import walk
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:

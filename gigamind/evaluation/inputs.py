@@ -22,8 +22,7 @@ from gigamind.records.schema import (
 )
 from gigamind.retrieval.hit import Hit
 from gigamind.spans import Span
-from gigamind.vault.notes import Note, Vault
-from gigamind.vault.walk import notes_hash
+from gigamind.vault.notes import Note, Vault, notes_hash
 
 _Item = TypeVar("_Item")
 _ERRORS_SHOWN = 5

@@ -1,20 +1,22 @@
-"""Loads judges by their kinds: from a file, by the name of an included judge, or from a custom class."""
+"""Loads judges by their kinds, from a file, by an included judge's name or from a custom class; writes judge files."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from gigamind.choices import PromptLanguage
+from gigamind.datasets.write import write_lines
 from gigamind.errors import InputError
 from gigamind.judges.own import OwnJudge
 from gigamind.judges.protocol import Judge
 from gigamind.judges.search_qa.by_nli import load_nli
 from gigamind.judges.search_qa.by_words import WordsJudge, WordsJudgeFile
 from gigamind.judges.search_qa.judge import load_search_qa
-from gigamind.judges.spec import kind_of, read_judge_file
+from gigamind.judges.spec import JudgeFile, kind_of, read_judge_file
 from gigamind.judges.unanswerable import UnanswerableJudge, load_question_judge
 from gigamind.judges.unanswerable_llm import load_model_judge
 from gigamind.loading import file_named, imported
@@ -95,3 +97,25 @@ def _own_class(name: str) -> type[OwnJudge] | None:
             "--judge {name}: this class must be a subclass of gigamind.OwnJudge.", name=name
         )
     return given
+
+
+def write_judge_file(path: Path, file: JudgeFile, about: Sequence[str] = ()) -> None:
+    """Write a judge file, with `about` as its comment, which reads back equal; raise EvaluationError if impossible."""
+    comment = [f"# {line}".rstrip() for line in about]
+    fields = file.model_dump(exclude_none=True).items()
+    write_lines(
+        path, [*comment, *(f"{name} = {_toml(value, wrap=True)}" for name, value in fields)]
+    )
+
+
+def _toml(value: object, *, wrap: bool = False) -> str:
+    """Return a value in TOML; with `wrap`, each element of an array is on a line of its own."""
+    if isinstance(value, str | bool):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, object]", value).items()
+        return f"{{ {', '.join(f'{name} = {_toml(one)}' for name, one in fields)} }}"
+    if isinstance(value, tuple | list):
+        rows = [_toml(one) for one in cast("Sequence[object]", value)]
+        return "[\n  " + ",\n  ".join(rows) + ",\n]" if wrap and rows else f"[{', '.join(rows)}]"
+    return repr(value)  # the shortest digits that are read back as the same float

@@ -4,17 +4,16 @@ Both, with the schema of the reply, make up the judge's fingerprint: runs with o
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
-from gigamind.datasets.write import write_lines
 from gigamind.errors import InputError
 from gigamind.i18n import LANGUAGES as CATALOGUES
 from gigamind.i18n import Language
@@ -165,25 +164,3 @@ def kind_of(path: Path, kinds: Collection[str] | None = None) -> str:
             kind=kind,
         )
     return kind
-
-
-def write_judge_file(path: Path, file: JudgeFile, about: Sequence[str] = ()) -> None:
-    """Write a judge file, with `about` as its comment, which reads back equal; raise EvaluationError if impossible."""
-    comment = [f"# {line}".rstrip() for line in about]
-    fields = file.model_dump(exclude_none=True).items()
-    write_lines(
-        path, [*comment, *(f"{name} = {_toml(value, wrap=True)}" for name, value in fields)]
-    )
-
-
-def _toml(value: object, *, wrap: bool = False) -> str:
-    """Return a value in TOML; with `wrap`, each element of an array is on a line of its own."""
-    if isinstance(value, str | bool):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, Mapping):
-        fields = cast("Mapping[str, object]", value).items()
-        return f"{{ {', '.join(f'{name} = {_toml(one)}' for name, one in fields)} }}"
-    if isinstance(value, tuple | list):
-        rows = [_toml(one) for one in cast("Sequence[object]", value)]
-        return "[\n  " + ",\n  ".join(rows) + ",\n]" if wrap and rows else f"[{', '.join(rows)}]"
-    return repr(value)  # the shortest digits that are read back as the same float

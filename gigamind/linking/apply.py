@@ -24,8 +24,7 @@ from gigamind.linking.insertion import LinkedNote
 from gigamind.runs.folders import whole_file
 from gigamind.runs.store import Journal, read_journal
 from gigamind.vault.identity import leaves_vault
-from gigamind.vault.notes import Vault, content_hash
-from gigamind.vault.walk import walk
+from gigamind.vault.notes import Vault, content_hash, walk
 
 
 class _NoteFiles:

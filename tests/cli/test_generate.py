@@ -3,7 +3,7 @@ import re
 from called import ran
 from vault_files import write_files
 
-from gigamind.vault.walk import notes_hash
+from gigamind.vault.notes import notes_hash
 
 
 def test_generate_links_says_what_it_removed(gigamind, tmp_path):

@@ -11,7 +11,7 @@ from korean import HANGUL
 from terminal import Terminal
 from vault_files import write_files
 
-from gigamind.vault.walk import notes_hash
+from gigamind.vault.notes import notes_hash
 
 NOTES = {
     "gate.md": "---\naliases: [게이트]\n---\n# 게이트\n", "limit.md": "---\ntitle: 임계값\n---\n",

@@ -12,7 +12,7 @@ from gigamind.datasets.generate_links import _GeneratedLinks, generate_links, un
 from gigamind.datasets.jsonl import read_links
 from gigamind.errors import InputError
 from gigamind.vault.markdown import parse
-from gigamind.vault.walk import notes_hash
+from gigamind.vault.notes import notes_hash
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
 

@@ -15,7 +15,7 @@ from gigamind.assets import asset
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.errors import InputError
-from gigamind.judges.spec import write_judge_file
+from gigamind.judges.load import write_judge_file
 from gigamind.judges.unanswerable import (
     CalibratedJudge,
     CalibratedJudgeFile,

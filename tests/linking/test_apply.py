@@ -20,8 +20,7 @@ from gigamind.errors import InputError, NotesError, UnwrittenError
 from gigamind.linking.apply import InPlaceWriter, undo, write_copy
 from gigamind.linking.insertion import LinkedNote, LinkWriter, insert
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import Vault, read_vault
-from gigamind.vault.walk import notes_hash
+from gigamind.vault.notes import Vault, notes_hash, read_vault
 
 NOTES = {
     "gate.md": "---\naliases: [게이트]\n---\n",

@@ -6,7 +6,7 @@ import pytest
 from vault_files import write_files
 
 from gigamind.errors import NotesError
-from gigamind.vault.walk import notes_hash
+from gigamind.vault.notes import notes_hash
 
 FILES = {"a.md": "one", "b/c.md": "two", "i.png": b"\x89PNG"}
 

@@ -4,8 +4,7 @@ import unicodedata
 import pytest
 
 from gigamind.errors import NotesError
-from gigamind.vault.notes import read_vault
-from gigamind.vault.walk import DEFAULT_EXCLUDES, walk
+from gigamind.vault.notes import DEFAULT_EXCLUDES, read_vault, walk
 
 
 def paths(root, exclude=DEFAULT_EXCLUDES):

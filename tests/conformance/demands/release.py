@@ -9,7 +9,7 @@ from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import Policy, SpeedRule
 from gigamind.tasks.links.schema import LinkSummaryReport
 from gigamind.tasks.search.schema import SummaryReport
-from gigamind.vault.walk import DEFAULT_EXCLUDES
+from gigamind.vault.notes import DEFAULT_EXCLUDES
 
 _SEARCH, _LINKS, _SNAPSHOT = "out/summary.json", "links/summary.json", "links/snapshot.json"
 
