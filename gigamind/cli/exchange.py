@@ -263,10 +263,8 @@ def _export_ragas(run: Path, out: Path) -> None:
 @prints_json
 def _export_mlflow(run: Path, experiment: str, tracking_uri: str | None) -> None:
     """Write a run of MLflow with metrics, intervals, verdict, judge and files (needs pip install mlflow)."""
-    from gigamind.interop.traces import log_to_mlflow
-
     scores = _scores(run)
-    name = log_to_mlflow(scores, experiment, tracking_uri)
+    name = scores.log_to_mlflow(experiment, tracking_uri)
     line = _("run {run} of MLflow, experiment {experiment}", run=name, experiment=experiment)
     show_written(Path(name), {"scores": len(scores.scores)}, line)
 
@@ -285,10 +283,10 @@ def _export_mlflow(run: Path, experiment: str, tracking_uri: str | None) -> None
 def _export_otel(run: Path, out: Path, endpoint: str | None) -> None:
     """Write each score as an event gen_ai.evaluation.result of OpenTelemetry, with its interval, verdict and judge."""
     from gigamind.datasets.write import refuse_existing_file
-    from gigamind.interop.traces import otel_logs, send_otel
+    from gigamind.interop.traces import send_otel
 
     scores = _scores(run)
-    logs = otel_logs(scores)
+    logs = scores.otel_logs()
     refuse_existing_file("--out", out)
     if endpoint:
         send_otel(logs, endpoint)
@@ -326,10 +324,10 @@ _span_export(
 
 def _scores(run: Path) -> "Scores":
     from gigamind.evaluation.release import read_verdict
-    from gigamind.interop.traces import scores_of
+    from gigamind.interop.traces import Scores
 
     verdict = read_verdict(run)
-    return scores_of(_read(run), verdict.gate.verdict if verdict else "", run)
+    return Scores.of(_read(run), verdict.gate.verdict if verdict else "", run)
 
 
 def _row(item: "ItemReport | AnswerItemReport") -> dict[str, object]:

@@ -19,9 +19,7 @@ from gigamind.evidence.normalize import (
     Folding,
     foldings_of_quote,
     is_boundary,
-    spaceless,
     spaceless_text,
-    unglossed,
     unmarked,
     visible,
 )
@@ -64,7 +62,7 @@ class Source:
     @cached_property
     def unglossed(self) -> Folding:
         """N2 without the contents of brackets; N2 itself if there are none."""
-        return unglossed(self._n2)
+        return self._n2.unglossed()
 
     def level(self, name: _NormalLevel) -> Folding:
         if name == "N1":
@@ -86,7 +84,7 @@ class Source:
 
     @cached_property
     def _n3(self) -> Folding:
-        return spaceless(self._n2)
+        return self._n2.spaceless()
 
 
 _MAX_SITES = 10_000

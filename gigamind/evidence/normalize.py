@@ -143,6 +143,14 @@ class Folding:
         inside = origin - self.starts[piece]
         return self.at[piece] + (inside if inside > 0 and not self.units[piece] else 0)
 
+    def spaceless(self) -> "Folding":
+        """Return N3 from N2. A space between digits stays: "1 000" is not "1000", and "3 4" is not "34"."""
+        return _without(self, _LOOSE_SPACE)
+
+    def unglossed(self) -> "Folding":
+        """Return N2 without the contents of its brackets."""
+        return _without(self, _GLOSS)
+
 
 class _FoldingBuilder:
     """Collects the pieces of a folding from left to right."""
@@ -299,19 +307,9 @@ def foldings_of_quote(quote: str) -> tuple[Folding, Folding, Folding]:
     return foldings(quote)
 
 
-def spaceless(n2: Folding) -> Folding:
-    """Return N3 of a text from its N2. A space between digits stays: "1 000" is not "1000", and "3 4" is not "34"."""
-    return _without(n2, _LOOSE_SPACE)
-
-
 def spaceless_text(n2: str) -> str:
     """Return only the text of N3, at a tenth of the cost."""
     return _LOOSE_SPACE.sub("", n2) if _KEPT_SPACE.search(n2) else n2.replace(" ", "")
-
-
-def unglossed(n2: Folding) -> Folding:
-    """Return N2 of a text without the contents of its brackets."""
-    return _without(n2, _GLOSS)
 
 
 def _without(folding: Folding, dropped: re.Pattern[str]) -> Folding:

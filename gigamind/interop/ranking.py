@@ -52,6 +52,18 @@ class RankedNote:
     place: tuple[int, int] | None = None  # `[start, end)` in UTF-16 units of the file
     written: str = ""  # the name as the system wrote it, if it means `note` only when folded
 
+    @classmethod
+    def of(cls, fields: Mapping[object, object]) -> "RankedNote":
+        """Return the note of an object; a name or text that is not a string becomes ""."""
+        note, text = written_id(fields.get("note")), fields.get("text")
+        start, end = fields.get("start"), fields.get("end")
+        return cls(
+            _whole_text(note) if isinstance(note, str) else "",
+            _score_of(fields.get("score")),
+            _whole_text(text) if isinstance(text, str) else "",
+            (start, end) if isinstance(start, int) and isinstance(end, int) else None,
+        )
+
 
 @dataclass(frozen=True)
 class Ranking(Generic[Hit_co]):
@@ -88,19 +100,7 @@ def _parse_hit(hit: object, place: int) -> RankedNote:
             "hit {number} must be a note name, [note, score] or {{note, score, text}}", number=place
         )
         raise ValueError(problem)  # noqa: TRY004  the text is at fault
-    return note_of(fields)
-
-
-def note_of(fields: Mapping[object, object]) -> RankedNote:
-    """Return the note of an object; a name or text that is not a string becomes ""."""
-    note, text = written_id(fields.get("note")), fields.get("text")
-    start, end = fields.get("start"), fields.get("end")
-    return RankedNote(
-        _whole_text(note) if isinstance(note, str) else "",
-        _score_of(fields.get("score")),
-        _whole_text(text) if isinstance(text, str) else "",
-        (start, end) if isinstance(start, int) and isinstance(end, int) else None,
-    )
+    return RankedNote.of(fields)
 
 
 def _whole_text(text: str) -> str:
@@ -160,7 +160,7 @@ def _parse_contexts(payload: object) -> tuple[RankedNote, ...]:
 
 def _parse_context(context: object, place: int) -> RankedNote:
     if isinstance(context, Mapping):
-        context = note_of(cast("Mapping[object, object]", context))
+        context = RankedNote.of(cast("Mapping[object, object]", context))
     elif isinstance(context, str):
         context = RankedNote("", text=_whole_text(context))
     if not isinstance(context, RankedNote) or not (context.note.strip() or context.text.strip()):

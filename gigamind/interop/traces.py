@@ -220,64 +220,97 @@ class Scores:
         placed = [(score, place) for score in self.scores if (place := score.place)]
         if not placed:
             raise InputError(
-                _(
-                    "no item of this run belongs to a trace. Make the dataset from traces: gigamind import otel FILE"
-                    " --out FOLDER"
-                )
+                "no item of this run belongs to a trace. Make the dataset from traces: gigamind import otel FILE"
+                " --out FOLDER"
             )
         return placed
 
-
-def scores_of(record: Record[Any, Any], verdict: str, folder: Path) -> Scores:
-    """Return the scores of a run that was read from a folder; its verdict is "" without a baseline."""
-    run, overall = record.run, record.summary.model_dump(mode="json")["overall"]
-    scores: list[_Score] = []
-    for name, interval in overall["intervals"].items():
-        block, _dot, metric = name.partition(".")
-        if (value := overall.get(block, {}).get(metric)) is not None:
-            scores.append(_Score(name, float(value), "", interval["low"], interval["high"]))
-    for item in record.items:
-        known = ((name, value) for name, value in item.metrics.items() if value is not None)
-        scores += [_Score(name, float(value), item.id) for name, value in known]
-    about = {
-        "run": run.run_id,
-        "created": run.created_at,
-        "task": run.task,
-        "dataset": run.dataset_hash,
-        "verdict": verdict,
-        "judge": run.judge.fingerprint if run.judge else "",
-        "evidence": str(folder.absolute()),
-    }
-    return Scores(about, scores, bool(run.judge and run.judge.asks_a_model))
-
-
-def otel_logs(scores: Scores) -> dict[str, Any]:
-    """Return an OTLP request of log records, one event `gen_ai.evaluation.result` for each score."""
-    nanoseconds = str(int(scores.created.timestamp()) * 10**9)
-    records: list[dict[str, Any]] = []
-    for score in scores.scores:
-        values: dict[str, str | float | None] = {
-            "gen_ai.evaluation.name": score.name,
-            "gen_ai.evaluation.score.value": score.value,
-            "gen_ai.evaluation.score.label": (not score.item and scores.about["verdict"]) or None,
-            "gigamind.item": score.item or None,
-            "gigamind.interval.low": score.low,
-            "gigamind.interval.high": score.high,
-            **{f"gigamind.{name}": value for name, value in scores.about.items()},
+    @classmethod
+    def of(cls, record: Record[Any, Any], verdict: str, folder: Path) -> "Scores":
+        """Return the scores of a run that was read from a folder; its verdict is "" without a baseline."""
+        run, overall = record.run, record.summary.model_dump(mode="json")["overall"]
+        scores: list[_Score] = []
+        for name, interval in overall["intervals"].items():
+            block, _dot, metric = name.partition(".")
+            if (value := overall.get(block, {}).get(metric)) is not None:
+                scores.append(_Score(name, float(value), "", interval["low"], interval["high"]))
+        for item in record.items:
+            known = ((name, value) for name, value in item.metrics.items() if value is not None)
+            scores += [_Score(name, float(value), item.id) for name, value in known]
+        about = {
+            "run": run.run_id,
+            "created": run.created_at,
+            "task": run.task,
+            "dataset": run.dataset_hash,
+            "verdict": verdict,
+            "judge": run.judge.fingerprint if run.judge else "",
+            "evidence": str(folder.absolute()),
         }
-        record: dict[str, Any] = {
-            "timeUnixNano": nanoseconds,
-            "eventName": _EVENT,
-            "attributes": [
-                {"key": name, "value": {f"{'string' if isinstance(v, str) else 'double'}Value": v}}
-                for name, v in values.items()
-                if v is not None
-            ],
-        }
-        records.append(record | score.place)
-    service = {"key": "service.name", "value": {"stringValue": "gigamind"}}
-    logs = {"scope": {"name": "gigamind"}, "logRecords": records}
-    return {"resourceLogs": [{"resource": {"attributes": [service]}, "scopeLogs": [logs]}]}
+        return cls(about, scores, bool(run.judge and run.judge.asks_a_model))
+
+    def otel_logs(self) -> dict[str, Any]:
+        """Return an OTLP request of log records, one event `gen_ai.evaluation.result` for each score."""
+        nanoseconds = str(int(self.created.timestamp()) * 10**9)
+        records: list[dict[str, Any]] = []
+        for score in self.scores:
+            values: dict[str, str | float | None] = {
+                "gen_ai.evaluation.name": score.name,
+                "gen_ai.evaluation.score.value": score.value,
+                "gen_ai.evaluation.score.label": (not score.item and self.about["verdict"]) or None,
+                "gigamind.item": score.item or None,
+                "gigamind.interval.low": score.low,
+                "gigamind.interval.high": score.high,
+                **{f"gigamind.{name}": value for name, value in self.about.items()},
+            }
+            record: dict[str, Any] = {
+                "timeUnixNano": nanoseconds,
+                "eventName": _EVENT,
+                "attributes": [
+                    {
+                        "key": name,
+                        "value": {f"{'string' if isinstance(v, str) else 'double'}Value": v},
+                    }
+                    for name, v in values.items()
+                    if v is not None
+                ],
+            }
+            records.append(record | score.place)
+        service = {"key": "service.name", "value": {"stringValue": "gigamind"}}
+        logs = {"scope": {"name": "gigamind"}, "logRecords": records}
+        return {"resourceLogs": [{"resource": {"attributes": [service]}, "scopeLogs": [logs]}]}
+
+    def log_to_mlflow(self, experiment: str, tracking_uri: str | None) -> str:
+        """Write a run of MLflow with metrics, tags and the files of the run, and return its id.
+
+        Raises:
+            InputError: mlflow is not installed.
+            EvaluationError: the tracking server or folder cannot be used.
+        """
+        mlflow = optional("mlflow")
+        try:
+            client = mlflow.MlflowClient(tracking_uri=tracking_uri)
+            known = client.get_experiment_by_name(experiment)
+            where = known.experiment_id if known else client.create_experiment(experiment)
+            milliseconds = int(self.created.timestamp() * 1000)
+            tags = {f"gigamind.{name}": value for name, value in self.about.items()}
+            run = client.create_run(where, milliseconds, tags, self.about["run"]).info.run_id
+            metrics = [
+                mlflow.entities.Metric(f"{score.name}{part}", value, milliseconds, 0)
+                for score in self.scores
+                if not score.item
+                for part, value in (("", score.value), (".low", score.low), (".high", score.high))
+                if value is not None
+            ]
+            for start in range(0, len(metrics), _MLFLOW_BATCH):
+                client.log_batch(run, metrics[start : start + _MLFLOW_BATCH])
+            client.log_artifacts(run, self.about["evidence"])
+            client.set_terminated(run)
+        except (mlflow.exceptions.MlflowException, OSError) as error:
+            raise EvaluationError(
+                "MLflow did not accept the run: {reason}",
+                reason=reason_of(error) if isinstance(error, OSError) else str(error),
+            ) from error
+        return str(run)
 
 
 def _langfuse_batch(scores: Scores) -> dict[str, list[dict[str, Any]]]:
@@ -336,37 +369,3 @@ def send_otel(logs: Mapping[str, Any], endpoint: str) -> None:
             address=address,
             reason=str(error) or type(error).__name__,
         ) from error
-
-
-def log_to_mlflow(scores: Scores, experiment: str, tracking_uri: str | None) -> str:
-    """Write a run of MLflow with metrics, tags and the files of the run, and return its id.
-
-    Raises:
-        InputError: mlflow is not installed.
-        EvaluationError: the tracking server or folder cannot be used.
-    """
-    mlflow = optional("mlflow")
-    try:
-        client = mlflow.MlflowClient(tracking_uri=tracking_uri)
-        known = client.get_experiment_by_name(experiment)
-        where = known.experiment_id if known else client.create_experiment(experiment)
-        milliseconds = int(scores.created.timestamp() * 1000)
-        tags = {f"gigamind.{name}": value for name, value in scores.about.items()}
-        run = client.create_run(where, milliseconds, tags, scores.about["run"]).info.run_id
-        metrics = [
-            mlflow.entities.Metric(f"{score.name}{part}", value, milliseconds, 0)
-            for score in scores.scores
-            if not score.item
-            for part, value in (("", score.value), (".low", score.low), (".high", score.high))
-            if value is not None
-        ]
-        for start in range(0, len(metrics), _MLFLOW_BATCH):
-            client.log_batch(run, metrics[start : start + _MLFLOW_BATCH])
-        client.log_artifacts(run, scores.about["evidence"])
-        client.set_terminated(run)
-    except (mlflow.exceptions.MlflowException, OSError) as error:
-        raise EvaluationError(
-            "MLflow did not accept the run: {reason}",
-            reason=reason_of(error) if isinstance(error, OSError) else str(error),
-        ) from error
-    return str(run)

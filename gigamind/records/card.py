@@ -18,6 +18,10 @@ FILE = "judge_card.json"
 _VERSION = "1.0"
 
 
+ScaleGroups = tuple[tuple[str, ...], ...]
+"""Groups of scales; each group needs one scale with labels. See `CheckedCard.scales`."""
+
+
 class CardFigure(Report):
     """A figure, its 95 % interval, and its number of items and clusters."""
 
@@ -26,6 +30,13 @@ class CardFigure(Report):
     high: Finite | None
     n: Count
     clusters: Count | None = None
+
+    @property
+    def lowest(self) -> float:
+        """Return the lower bound of a kappa; its value without an interval, and -2 if it is undefined."""
+        if self.value is None:
+            return -2.0
+        return self.value if self.low is None else self.low
 
 
 class CardBin(Report):
@@ -52,6 +63,12 @@ class CardGroup(Report):
     positive: Count | None
     figures: dict[str, CardFigure]
     bins: tuple[CardBin, ...]
+
+    @property
+    def agreement(self) -> CardFigure:
+        """Return the figure that `min_agreement` applies to."""
+        graded = self.figures.get("quadratic_kappa")
+        return self.figures["cohen_kappa"] if graded is None else graded
 
 
 class CardHeadline(Report):
@@ -151,6 +168,11 @@ class JudgeCard(Report):
         """Return whether it is about this judge with this model."""
         return (self.judge.fingerprint, self.judge.model) == (fingerprint, model)
 
+    @property
+    def scale_groups(self) -> ScaleGroups:
+        """Return a group for each scale with labels."""
+        return tuple((scale.name,) for scale in self.scales if scale.overall.items)
+
 
 def read_card(path: Path) -> JudgeCard:
     """Read a judge report from its file, or from the folder that `gigamind judge certify` wrote.
@@ -183,8 +205,6 @@ def read_card(path: Path) -> JudgeCard:
 
 
 _Kappa = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
-ScaleGroups = tuple[tuple[str, ...], ...]
-"""Groups of scales; each group needs one scale with labels. See `CheckedCard.scales`."""
 
 
 class CardRequirements(Report):
@@ -219,12 +239,8 @@ class CheckedCard:
 
     def scales(self, group: tuple[str, ...]) -> list[CardScale]:
         """Return the scales of a group with enough labels, otherwise those with any."""
-        labelled = [
-            entry for entry in self.card.scales if entry.name in group and entry.overall.items
-        ]
-        enough = [
-            entry for entry in labelled if size(entry.overall) >= self.requirements.min_labels
-        ]
+        labelled = [one for one in self.card.scales if one.name in group and one.overall.items]
+        enough = [one for one in labelled if size(one.overall) >= self.requirements.min_labels]
         return enough or labelled
 
     def weakest(self) -> tuple[CardScale, CardFigure] | None:
@@ -232,35 +248,17 @@ class CheckedCard:
         scales = {
             entry.name: entry for group in self.required_scales for entry in self.scales(group)
         }
-        agreements = [(scale, agreement(scale.overall)) for scale in scales.values()]
-        return min(agreements, key=lambda pair: lowest_agreement(pair[1]), default=None)
+        agreements = [(scale, scale.overall.agreement) for scale in scales.values()]
+        return min(agreements, key=lambda pair: pair[1].lowest, default=None)
 
 
 def check_alone(card: JudgeCard) -> CheckedCard:
     """Check a report without a run: all its labelled scales and languages, with the default requirements."""
     languages = sorted({language for scale in card.scales for language in scale.by_language})
-    return CheckedCard(card, CardRequirements(), every_scale(card), tuple(languages))
-
-
-def every_scale(card: JudgeCard) -> ScaleGroups:
-    """Return a group for each scale with labels."""
-    return tuple((scale.name,) for scale in card.scales if scale.overall.items)
-
-
-def agreement(group: CardGroup) -> CardFigure:
-    """Return the figure that `min_agreement` applies to."""
-    graded = group.figures.get("quadratic_kappa")
-    return group.figures["cohen_kappa"] if graded is None else graded
+    return CheckedCard(card, CardRequirements(), card.scale_groups, tuple(languages))
 
 
 def size(group: CardGroup | CardFigure) -> int:
     """Return the number of clusters, or of items if they are independent."""
     items = group.items if isinstance(group, CardGroup) else group.n
     return items if group.clusters is None else group.clusters
-
-
-def lowest_agreement(figure: CardFigure) -> float:
-    """Return the lower bound of a kappa; its value without an interval, and -2 if it is undefined."""
-    if figure.value is None:
-        return -2.0
-    return figure.value if figure.low is None else figure.low

@@ -80,7 +80,7 @@ def shortfalls(checked: cards.CheckedCard) -> list[Shortfall]:
 def kappa_text(group: cards.CardGroup) -> Message:
     """Return the agreement, its CI and its labels: "Cohen's kappa 0.600 (95% CI 0.500 – 0.700) over 100 labels"."""
     name = "quadratic_kappa" if "quadratic_kappa" in group.figures else "cohen_kappa"
-    figure = with_interval(cards.agreement(group))
+    figure = with_interval(group.agreement)
     return _(
         "{kappa} {figure} over {labels}",
         kappa=FIGURES[name],
@@ -138,7 +138,7 @@ def _of_language(
         yield Shortfall(_("{what}: no labels", what=what))
         return
     yield from _few(group, what, need.min_labels_per_language)
-    figure, floor = cards.agreement(group), need.min_agreement
+    figure, floor = group.agreement, need.min_agreement
     for entry in _agreement(group, what, floor):
         surely = entry.failed and (figure.high is None or figure.high < floor)
         if surely or figure.value is None:
@@ -160,7 +160,7 @@ def _few(
 
 
 def _agreement(group: cards.CardGroup, what: Text, floor: float) -> Iterator[Shortfall]:
-    figure = cards.agreement(group)
+    figure = group.agreement
     if floor == _NO_FLOOR:
         return
     if figure.value is None:

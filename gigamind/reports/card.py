@@ -15,10 +15,7 @@ from gigamind.records.card import (
     CardScale,
     CheckedCard,
     JudgeCard,
-    agreement,
     check_alone,
-    every_scale,
-    lowest_agreement,
     size,
 )
 from gigamind.records.folder import as_json
@@ -51,7 +48,7 @@ def certified(checked: CheckedCard | None, judge: JudgeReport | None) -> Text:
     if checked is None or why:
         return _("The judge is not certified: {why}. Run gigamind judge certify.", why=why)
     card = checked.card
-    required = checked.required_scales or every_scale(card)
+    required = checked.required_scales or card.scale_groups
     missing = shortfalls(replace(checked, required_scales=required))
     values = {
         "date": card.created_at[:10],
@@ -106,7 +103,7 @@ def card_document(card: JudgeCard, out: Path | None = None) -> doc.Document:
     """Return the judge report; `out` is its folder for commands."""
     checked = check_alone(card)
     missing = sorted(shortfalls(checked), key=lambda shortfall: not shortfall.failed)
-    scales = sorted(card.scales, key=lambda scale: lowest_agreement(agreement(scale.overall)))
+    scales = sorted(card.scales, key=lambda scale: scale.overall.agreement.lowest)
     subject = (
         _("judge {judge}", judge=card.judge.file),
         card.judge.model or NO_MODEL,
@@ -207,7 +204,7 @@ def _requirements(
             kappa = FIGURES["quadratic_kappa" if graded else "cohen_kappa"]
             label = _("{scale} ({metric})", scale=scale_name(scale.name), metric=kappa)
             limit = f"≥ {share(need.min_agreement)}"
-            add(label, agreement(scale.overall), limit, "agreement", scale.name)
+            add(label, scale.overall.agreement, limit, "agreement", scale.name)
     for scale in scales:
         if scale.flips and scale.flips.value is not None:
             label = _("{scale}: mean change when repeated", scale=scale_name(scale.name))

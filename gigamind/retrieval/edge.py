@@ -32,7 +32,6 @@ from gigamind.retrieval.index import (
     Ids,
     IndexContent,
     flat_reason,
-    payload,
     rounded,
     unit,
 )
@@ -286,7 +285,7 @@ def _build(place: Path, content: IndexContent) -> _Quantizer:
         for rows in _row_slices(len(units)):
             # Row by row: Python numbers of many rows would take new memory each time.
             points = [
-                qdrant.Point(i, row.tolist(), payload(content.chunks[i]))
+                qdrant.Point(i, row.tolist(), content.chunks[i].payload)
                 for i, row in enumerate(quantizer.points(units[rows]), start=rows.start)
             ]
             _guarded(shard.update, qdrant.UpdateOperation.upsert_points(points))

@@ -99,6 +99,12 @@ class Chunk:
         """Sentences of the context, then of the passage; spans refer to the text that a sentence is from."""
         return (*cut(self.context), *self.sentences)
 
+    @property
+    def payload(self) -> dict[str, str | int]:
+        """Return the data stored beside a vector, which make the index useful to other readers."""
+        passage = self.passage
+        return {"note": passage.note, "start": passage.span.start, "end": passage.span.end}
+
 
 class VectorIndex(Protocol):
     """Chunks by vector; a chunk's id is its index in the list that the index was built from."""
@@ -128,12 +134,6 @@ class IndexContent:
     chunks: Sequence[Chunk]
     # Shape (len(chunks), dimensions); called only if needed, and the array may be overwritten.
     vectors: Callable[[], Vectors]
-
-
-def payload(chunk: Chunk) -> dict[str, str | int]:
-    """Return the data stored beside a vector, which make the index useful to other readers."""
-    passage = chunk.passage
-    return {"note": passage.note, "start": passage.span.start, "end": passage.span.end}
 
 
 def rounded(cosines: npt.ArrayLike) -> Cosines:

@@ -23,15 +23,7 @@ from gigamind.i18n import Message, _, n_
 from gigamind.llm.faults import is_reached
 from gigamind.redaction import redacted
 from gigamind.retrieval.embed import Vectors
-from gigamind.retrieval.index import (
-    LAST_DIGIT,
-    Cosines,
-    Ids,
-    IndexContent,
-    flat_reason,
-    payload,
-    rounded,
-)
+from gigamind.retrieval.index import LAST_DIGIT, Cosines, Ids, IndexContent, flat_reason, rounded
 
 _KEY_VARIABLE = "QDRANT_API_KEY"
 _PATIENCE_S = 30.0
@@ -185,7 +177,7 @@ def _fill(client: QdrantClient, collection: str, content: IndexContent) -> None:
     for start in range(0, len(vectors), _BATCH):
         rows = range(start, min(start + _BATCH, len(vectors)))
         points = [
-            models.PointStruct(id=i, vector=vectors[i].tolist(), payload=payload(content.chunks[i]))
+            models.PointStruct(id=i, vector=vectors[i].tolist(), payload=content.chunks[i].payload)
             for i in rows
         ]
         _call(client.upsert, collection, points, wait=True)

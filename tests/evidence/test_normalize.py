@@ -5,13 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.evidence.normalize import (
-    composes_backwards,
-    is_boundary,
-    spaceless,
-    unmarked,
-    visible,
-)
+from gigamind.evidence.normalize import composes_backwards, is_boundary, unmarked, visible
 from gigamind.spans import Span
 
 MIXED = st.text(
@@ -87,14 +81,14 @@ def test_the_number_of_an_ordered_list_stays_in_a_quote():
     [("키워드 와 벡터", "키워드와벡터"), ("1 000 원", "1 000원"), ("a  1", "a1")],
 )
 def test_n3_drops_spaces_but_not_between_digits(text, folded):
-    assert spaceless(n2(text)).text == folded
+    assert n2(text).spaceless().text == folded
 
 
 def test_a_text_without_markers_or_spaces_is_folded_once():
     first = visible("가나다")
     second = unmarked("가나다", first, is_quote=False)
     assert second is first
-    assert spaceless(second) is first
+    assert second.spaceless() is first
 
 
 def test_a_folded_character_keeps_its_original_range():
@@ -109,7 +103,7 @@ def test_a_folded_character_keeps_its_original_range():
 
 @given(MIXED)
 def test_every_folded_stretch_comes_back_from_its_original(text):
-    for folding in (visible(text), n2(text), spaceless(n2(text))):
+    for folding in (visible(text), n2(text), n2(text).spaceless()):
         edges = [offset for offset in range(len(folding.text) + 1) if folding.is_edge(offset)]
         for start, end in pairwise(edges):
             span = folding.span(start, end)
@@ -128,7 +122,7 @@ def test_n1_of_decomposed_text_is_n1_of_composed_text(text):
 @given(MIXED)
 def test_n1_has_no_double_spaces_and_n3_only_spaces_between_digits(text):
     assert "  " not in visible(text).text
-    without = spaceless(n2(text)).text
+    without = n2(text).spaceless().text
     for at, char in enumerate(without):
         if char == " ":
             assert without[at - 1].isdigit()

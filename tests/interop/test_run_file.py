@@ -9,7 +9,7 @@ import pytest
 from ranked import measure_ranking
 
 from gigamind.errors import InputError
-from gigamind.interop.ranking import RankedNote, note_of, parse_hits, read_run_file
+from gigamind.interop.ranking import RankedNote, parse_hits, read_run_file
 
 
 @pytest.fixture
@@ -96,13 +96,13 @@ def test_json_lines_keep_the_order_of_their_hits_and_take_each_form_of_one(run):
     ("told", "score"), [(None, None), (2, 2.0), ("0.5", 0.5), ("1e400", math.inf), (10**400, None)]
 )
 def test_a_score_is_a_number_or_a_number_in_a_string(told, score):
-    read = note_of({"note": "a.md", "score": told}).base_score
+    read = RankedNote.of({"note": "a.md", "score": told}).base_score
     assert read == score or (told == 10**400 and math.isnan(read))
 
 
 @pytest.mark.parametrize("told", [True, "much", [1], {}])
 def test_anything_else_is_no_number(told):
-    assert math.isnan(note_of({"note": "a.md", "score": told}).base_score)
+    assert math.isnan(RankedNote.of({"note": "a.md", "score": told}).base_score)
 
 
 @pytest.mark.parametrize("told", ["a.md", 3, None, {"results": []}])

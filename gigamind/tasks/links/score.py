@@ -20,7 +20,7 @@ from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Evaluation, Run
 from gigamind.evaluation.workers import Interrupted
 from gigamind.i18n import Text, _
-from gigamind.interop.ranking import Oddity, RankedNote, Ranking, RunFile, note_of, read_json_run
+from gigamind.interop.ranking import Oddity, RankedNote, Ranking, RunFile, read_json_run
 from gigamind.linking.anchors import fold
 from gigamind.linking.suggest import LEAST_CONFIDENCE, LinkSuggester, SuggestOptions, load_suggester
 from gigamind.metrics import links
@@ -166,7 +166,7 @@ def _read_link(link: object, number: int) -> RankedNote:
     if not isinstance(target, str) or not target.strip():
         raise ValueError(_("suggestion {number} has no target", number=number))
     named = {"note": target, "score": fields.get("confidence"), "text": fields.get("anchor")}
-    return note_of({**named, "start": fields.get("start"), "end": fields.get("end")})
+    return RankedNote.of({**named, "start": fields.get("start"), "end": fields.get("end")})
 
 
 def _run_path(system: str) -> Path:
