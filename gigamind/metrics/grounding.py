@@ -52,6 +52,10 @@ class GroundingTable:
     answerable: bool = False  # whether the notes are labelled as answering the question
     facts: tuple[FactRow, ...] = ()  # labelled ones that a note supports; empty without labels
 
+    def measured(self) -> dict[str, float | None]:
+        """Return every metric that takes "claims" of one answer; correctness and utility come from the judge."""
+        return measured(METRICS, "claims", self)
+
 
 def _faithfulness(table: GroundingTable) -> float | None:
     """Return the claims that a note proves, over all claims; None without claims.  As in RAGChecker."""
@@ -186,11 +190,6 @@ METRICS = (
         _("of the supported claims, the share that cites the note that supports it")
     ),
 )
-
-
-def measure_claims(table: GroundingTable) -> dict[str, float | None]:
-    """Return every metric that takes "claims" of one answer; correctness and utility come from the judge."""
-    return measured(METRICS, "claims", table)
 
 
 def correlation(pairs: Iterable[tuple[float, float]]) -> float | None:

@@ -16,6 +16,9 @@ from gigamind.stats.intervals import Estimate, ratios
 
 _STEPS = 20  # of the sweep over [0, 1]
 
+_Term = tuple[int, int]
+"""What one note adds to the numerator and the denominator of a figure."""
+
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
@@ -42,6 +45,17 @@ class LinkedNote:
         """Return whether a suggested target was expected."""
         return any(suggested.target in targets for targets in self.expected)
 
+    def values(self, topk: int) -> dict[str, float | None]:
+        """Return the figures of the note; None if the denominator is 0."""
+        return {
+            name: over / under if under else None
+            for name, (over, under) in self.terms(topk).items()
+        }
+
+    def terms(self, topk: int) -> dict[str, _Term]:
+        """Return numerator and denominator for every metric that takes "note"."""
+        return measured(METRICS, "note", self, ranks=cutoffs(topk))
+
 
 @dataclass(frozen=True, slots=True)
 class _LinkSweepPoint:
@@ -53,10 +67,6 @@ class _LinkSweepPoint:
     low: float | None
     high: float | None
     recall: float | None
-
-
-_Term = tuple[int, int]
-"""What one note adds to the numerator and the denominator of a figure."""
 
 
 def _precision(note: LinkedNote, k: int) -> _Term:
@@ -159,21 +169,9 @@ METRICS = (
 )
 
 
-def terms(note: LinkedNote, topk: int) -> dict[str, _Term]:
-    """Return numerator and denominator of a note for every metric that takes "note"."""
-    return measured(METRICS, "note", note, ranks=cutoffs(topk))
-
-
-def note_values(note: LinkedNote, topk: int) -> dict[str, float | None]:
-    """Return the figures of one note; None if the denominator is 0."""
-    return {
-        name: over / under if under else None for name, (over, under) in terms(note, topk).items()
-    }
-
-
 def summarise_links(notes: Sequence[LinkedNote], topk: int, seed: int) -> dict[str, Estimate]:
     """Return the figures over all notes with 95 % intervals; `n` counts the notes in a denominator."""
-    rows = [terms(note, topk) for note in sorted(notes, key=lambda note: note.note)]
+    rows = [note.terms(topk) for note in sorted(notes, key=lambda note: note.note)]
     return ratios(rows, list(rows[0]), seed=seed, label="links") if rows else {}
 
 

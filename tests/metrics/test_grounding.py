@@ -3,13 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr
 
-from gigamind.metrics.grounding import (
-    ClaimRow,
-    FactRow,
-    GroundingTable,
-    correlation,
-    measure_claims,
-)
+from gigamind.metrics.grounding import ClaimRow, FactRow, GroundingTable, correlation
 
 # Four claims over three notes, of which 1 and 2 bear on the question: the first rests on note 1 and says so, the second
 # rests on note 3 but names note 1, the third is disproved by note 2, the fourth stands nowhere.
@@ -29,7 +23,7 @@ def known(*right):
 
 
 def test_the_figures_of_an_answer_of_four_claims():
-    found = measure_claims(GroundingTable(known(True, False, False, True), 3, frozenset({1, 2})))
+    found = GroundingTable(known(True, False, False, True), 3, frozenset({1, 2})).measured()
     assert found == {
         "completeness": 1.0,  # nothing is shown to be left out
         "completeness_vital": None,
@@ -62,8 +56,8 @@ def test_completeness_is_supported_claims_over_those_and_what_is_left_out(
     claims, omissions, answerable, expected
 ):
     table = GroundingTable(claims, 3, omissions=omissions, answerable=answerable)
-    assert measure_claims(table)["completeness"] == expected
-    assert measure_claims(table)["completeness_vital"] is None
+    assert table.measured()["completeness"] == expected
+    assert table.measured()["completeness_vital"] is None
 
 
 def test_labelled_facts_are_what_completeness_is_measured_by_where_there_are_any():
@@ -72,43 +66,43 @@ def test_labelled_facts_are_what_completeness_is_measured_by_where_there_are_any
         FactRow(given=False, vital=True),
         FactRow(given=True, vital=False),
     )
-    found = measure_claims(GroundingTable(CLAIMS, 3, omissions=9, answerable=True, facts=facts))
+    found = GroundingTable(CLAIMS, 3, omissions=9, answerable=True, facts=facts).measured()
     assert (found["completeness"], found["completeness_vital"]) == (2 / 3, 1 / 2)
 
 
 def test_without_knowing_what_is_right_or_relevant_half_of_the_figures_are_undefined():
-    found = measure_claims(GroundingTable(CLAIMS, 3))
+    found = GroundingTable(CLAIMS, 3).measured()
     undefined = ("context_utilisation", "distraction", *ACCOUNTS)
     assert [found[name] for name in undefined] == [None] * 5
     assert found["faithfulness"] == 0.5
 
 
 def test_one_claim_of_unknown_truth_leaves_the_shares_of_right_and_wrong_undefined():
-    found = measure_claims(GroundingTable(known(True, False, None, True), 3))
+    found = GroundingTable(known(True, False, None, True), 3).measured()
     assert [found[name] for name in ACCOUNTS] == [None] * 3
 
 
 def test_an_answer_without_claims_has_no_shares_of_claims():
-    found = measure_claims(GroundingTable((), 2, frozenset({1})))
+    found = GroundingTable((), 2, frozenset({1})).measured()
     measured = {"source_coverage": 0.0, "context_utilisation": 0.0}
     assert found == dict.fromkeys(found) | measured
 
 
 def test_nobody_says_what_is_left_out_so_completeness_is_of_labelled_facts_alone():
     facts = (FactRow(given=True, vital=True), FactRow(given=False, vital=False))
-    assert measure_claims(GroundingTable(CLAIMS, 3, omissions=None))["completeness"] is None
-    found = measure_claims(GroundingTable(CLAIMS, 3, omissions=None, facts=facts))
+    assert GroundingTable(CLAIMS, 3, omissions=None).measured()["completeness"] is None
+    found = GroundingTable(CLAIMS, 3, omissions=None, facts=facts).measured()
     assert found["completeness"] == 1 / 2
 
 
 def test_no_relevant_note_leaves_nothing_to_use():
-    found = measure_claims(GroundingTable(CLAIMS, 3, frozenset()))
+    found = GroundingTable(CLAIMS, 3, frozenset()).measured()
     assert found["context_utilisation"] is None
     assert found["distraction"] == 2 / 4  # whatever rests on a note rests on noise
 
 
 def test_an_unverified_claim_is_supported_nowhere():
-    found = measure_claims(GroundingTable((ClaimRow("unverified", None, cited=(1,)),), 1))
+    found = GroundingTable((ClaimRow("unverified", None, cited=(1,)),), 1).measured()
     named = ("faithfulness", "source_coverage", "citation_precision")
     assert [found[name] for name in named] == [0, 0, 0]
 
@@ -124,7 +118,7 @@ rows = st.builds(
 
 @given(st.lists(rows, min_size=1, max_size=6).map(tuple))
 def test_supported_noise_hallucination_and_self_knowledge_account_for_every_claim(claims):
-    found = measure_claims(GroundingTable(claims, 3))
+    found = GroundingTable(claims, 3).measured()
     right_and_supported = sum(one.is_supported and one.correct for one in claims) / len(claims)
     assert sum(found[name] for name in ACCOUNTS) + right_and_supported == pytest.approx(1)
 

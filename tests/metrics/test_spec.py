@@ -7,8 +7,8 @@ from ranked import measure_ranking
 
 from gigamind.errors import InputError
 from gigamind.metrics.answerability import METRICS as VERDICTS
-from gigamind.metrics.grounding import GroundingTable, measure_claims
-from gigamind.metrics.links import LinkedNote, terms
+from gigamind.metrics.grounding import GroundingTable
+from gigamind.metrics.links import LinkedNote
 from gigamind.metrics.spec import BLOCKS, Metric, Text, Use
 from gigamind.metrics.spec import OWN as OWN_METRICS
 from gigamind.metrics.table import about, in_order, keys_in, label, metrics_of, register, use_of
@@ -111,8 +111,8 @@ def test_every_metric_that_a_room_computes_stands_in_the_table_under_one_name():
     note = LinkedNote("a", "en", (), (), (frozenset({"b"}),))
     computed = {
         "search": measure_ranking([], {"a": 1}, 5),
-        "links": terms(note, 5),
-        "answers": measure_claims(GroundingTable((), 1)),
+        "links": note.terms(5),
+        "answers": GroundingTable((), 1).measured(),
         "unanswerable": {metric.name for metric in VERDICTS},
     }
     for block, names in computed.items():

@@ -28,14 +28,7 @@ from gigamind.judges.search_qa.judgement import without_second_look
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.segments import comparable
 from gigamind.judges.search_qa.words import GRAMMAR, stems
-from gigamind.metrics.grounding import (
-    INSEPARABLE,
-    ClaimRow,
-    FactRow,
-    GroundingTable,
-    correlation,
-    measure_claims,
-)
+from gigamind.metrics.grounding import INSEPARABLE, ClaimRow, FactRow, GroundingTable, correlation
 from gigamind.records.judged import (
     EvaluatedClaim,
     LlmReport,
@@ -377,7 +370,7 @@ def _grounding_of(
         answerable=bool(evaluation.reported_answerable),
         facts=tuple(FactRow(given=x.claim is not None, vital=x.vital) for x in counted),
     )
-    return measure_claims(table)
+    return table.measured()
 
 
 def _agreement(items: Sequence[schema.AnswerItemReport]) -> schema.AgreementReport | None:

@@ -481,8 +481,8 @@ def _suggest(evaluation: _LinkEvaluation, path: str) -> _EvaluatedNote:
             )
             for suggestion, seen in zip(shown, measured.suggestions, strict=True)
         ),
-        terms=links.terms(measured, options.topk),
-        metrics=links.note_values(measured, options.topk),
+        terms=measured.terms(options.topk),
+        metrics=measured.values(options.topk),
         misses=misses,
         oddities=dict(oddities),
     )
