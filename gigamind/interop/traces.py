@@ -219,10 +219,11 @@ class Scores:
         """Return the scores of items with the place of their span; InputError if there is none."""
         placed = [(score, place) for score in self.scores if (place := score.place)]
         if not placed:
-            raise InputError(
+            problem = _(
                 "no item of this run belongs to a trace. Make the dataset from traces: gigamind import otel FILE"
                 " --out FOLDER"
             )
+            raise InputError(problem)
         return placed
 
     @classmethod
