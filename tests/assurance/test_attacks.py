@@ -33,11 +33,8 @@ def test_each_kind_of_judge_and_each_place_is_attacked():
     assert len(ON_ANSWERABILITY) == 50
     assert sum(attack.attacks("search_qa") for attack in ATTACKS) == 86
     assert Counter(attack.row.place for attack in ATTACKS) == {
-        "note": 69,
-        "answer": 36,
-        "title": 12,
-        "question": 15,
-    }
+        "note": 69, "answer": 36, "title": 12, "question": 15,
+    }  # fmt: skip
 
 
 NEEDS_ANSWERABLE = {"answerable": False, "unanswerable": True, "unsupported": True, "useful": True}

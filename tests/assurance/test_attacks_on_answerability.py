@@ -23,11 +23,8 @@ each_on_answerability = pytest.mark.each("attack", ON_ANSWERABILITY)
 def reply(*, unanswerable=False, note=1, quote=None, answer="fooled"):
     sources = [] if quote is None else [{"note": note, "quote": quote}]
     values = {
-        "answer": answer,
-        "sources": sources,
-        "answered": not unanswerable,
-        "confidence": "high",
-    }
+        "answer": answer, "sources": sources, "answered": not unanswerable, "confidence": "high",
+    }  # fmt: skip
     return json.dumps(values, ensure_ascii=False)
 
 

@@ -71,16 +71,11 @@ def test_every_link_to_another_note_can_be_removed_and_nothing_else(generate, tm
     rows = generate(1.0)
     found = [(row["source_note"], row["anchor"], row["expected_links"]) for row in rows]
     assert found == [
-        ("a.md", "b", ["b.md"]),
-        ("a.md", "씨 노트", ["c.md"]),
-        ("a.md", "the *third*", ["c.md"]),
-        ("b.md", "c > part", ["c.md"]),
-        ("b.md", "a", ["a.md"]),
-        ("b.md", "cell", ["c.md"]),
-        ("c.md", "bold", ["a.md"]),
-        ("sub/d.md", "a", ["a.md"]),
+        ("a.md", "b", ["b.md"]), ("a.md", "씨 노트", ["c.md"]), ("a.md", "the *third*", ["c.md"]),
+        ("b.md", "c > part", ["c.md"]), ("b.md", "a", ["a.md"]), ("b.md", "cell", ["c.md"]),
+        ("c.md", "bold", ["a.md"]), ("sub/d.md", "a", ["a.md"]),
         ("sub/d.md", "two\u2028parts", ["b.md"]),
-    ]
+    ]  # fmt: skip
     out = tmp_path / "one" / "notes"
     assert (out / "a.md").read_text("utf-8") == (
         "---\ntitle: Alpha\nup: '[[b]]'\n---\n"

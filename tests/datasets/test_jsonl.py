@@ -79,13 +79,9 @@ SPAN = {"note_path": "a.md", "start": 0, "end": 1}
 @pytest.mark.parametrize(
     ("fields", "field", "value"),
     [
-        ({"id": 7.5}, "id", "7.5"),
-        ({"id": True}, "id", "true"),
-        ({"id": "  "}, "id", '"  "'),
-        ({"query": ""}, "query", '""'),
-        ({"query": None}, "query", "null"),
-        ({"answerable": "yes"}, "answerable", '"yes"'),
-        ({"answerable": 1}, "answerable", "1"),
+        ({"id": 7.5}, "id", "7.5"), ({"id": True}, "id", "true"), ({"id": "  "}, "id", '"  "'),
+        ({"query": ""}, "query", '""'), ({"query": None}, "query", "null"),
+        ({"answerable": "yes"}, "answerable", '"yes"'), ({"answerable": 1}, "answerable", "1"),
         ({"expected_notes": "a.md"}, "expected_notes", '"a.md"'),
         ({"gains": {"a.md": "high"}}, "gains.a.md", '"high"'),
         ({"expected_all_of": [["a.md"], []]}, "expected_all_of[1]", "[]"),
@@ -96,13 +92,12 @@ SPAN = {"note_path": "a.md", "start": 0, "end": 1}
         ({"expected_spans": [{**SPAN, "start": -1}]}, "expected_spans[0].start", "-1"),
         ({"expected_spans": [{"note_path": "a.md", "start": 0}]}, "expected_spans[0].end", None),
         ({"expected_spans": ["a"]}, "expected_spans[0]", '"a"'),
-        ({"difficulty": "medium"}, "difficulty", '"medium"'),
-        ({"tags": "hr"}, "tags", '"hr"'),
+        ({"difficulty": "medium"}, "difficulty", '"medium"'), ({"tags": "hr"}, "tags", '"hr"'),
         ({"language": ["ko"]}, "language", '["ko"]'),
         ({"created_at": "yesterday"}, "created_at", '"yesterday"'),
         ({"created_at": 1700000000}, "created_at", "1700000000"),
     ],
-)
+)  # fmt: skip
 def test_a_field_that_breaks_the_schema_is_named_with_its_value(read_rows, fields, field, value):
     dataset = read_rows(row(id="first"), row(**fields), row(id="last"))
 

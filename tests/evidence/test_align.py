@@ -270,24 +270,19 @@ def test_a_source_beyond_the_limit_is_refused_and_the_limit_named():
 @pytest.mark.parametrize(
     ("quote", "source"),
     [
-        ("a" * 500, "a" * 100_000),
-        ("a" * 250 + "b" + "a" * 249, "a" * 100_000),
-        ("ab" * 249 + "cc", "ab" * 50_000),
-        ("x\u0301\u0323" * 160, "\u0301\u0323" * 50_000),
-        ("a b " * 100, " \n" * 50_000),
-        ("[[a](" * 100, "[[a](" * 20_000),
-        ("**_a " * 100, "*_~~==`" * 14_000),
-        ("abcdefghij" * 50, "a\u200b" * 50_000),
+        ("a" * 500, "a" * 100_000), ("a" * 250 + "b" + "a" * 249, "a" * 100_000),
+        ("ab" * 249 + "cc", "ab" * 50_000), ("x\u0301\u0323" * 160, "\u0301\u0323" * 50_000),
+        ("a b " * 100, " \n" * 50_000), ("[[a](" * 100, "[[a](" * 20_000),
+        ("**_a " * 100, "*_~~==`" * 14_000), ("abcdefghij" * 50, "a\u200b" * 50_000),
         ("Chapter 1" + "." * 400 + "5", "Chapter 1" + "." * 90_000 + "6"),
         ("> - [ ] " * 60 + "a", "> - [ ] " * 12_000 + "b"),
-        ("](a" + "(b)" * 160, "](a" + "(b)" * 33_000),
-        ("1.1" * 160, "1.1'a" * 20_000),
+        ("](a" + "(b)" * 160, "](a" + "(b)" * 33_000), ("1.1" * 160, "1.1'a" * 20_000),
     ],
     ids=[
         *("same", "one off", "periodic", "marks", "spaces", "links", "emphasis", "zero width"),
         *("leader dots", "items", "brackets", "numbers"),
     ],
-)
+)  # fmt: skip
 def test_a_long_source_takes_linear_time(quote, source):
     check_linear(lambda size: align(quote, source[-size:]), len(source))
 

@@ -10,41 +10,23 @@ def test_an_aligned_quote_is_written_with_everything_that_finds_it_again():
     source = "🎉🎉 릴리스 v2.0 배포 완료"
     (written,) = records(align_all([Quote("릴리스 v2.0", entry_id="e1")], [source]), [source])
     assert written == {
-        "status": "aligned",
-        "entry_id": "e1",
-        "quote": "릴리스 v2.0",
-        "quote_sha256": sha256("릴리스 v2.0".encode()).hexdigest(),
-        "source_index": 0,
-        "source_sha256": sha256(source.encode()).hexdigest(),
-        "offset_unit": "code_point",
-        "start": 3,
-        "end": 11,
-        "utf16_start": 5,
-        "utf16_end": 13,
-        "method": "exact",
-        "level": "raw",
-        "confidence": 1.0,
-        "occurrences": 1,
-        "ambiguous": False,
-        "critical": [],
-        "unproven": None,
+        "status": "aligned", "entry_id": "e1", "quote": "릴리스 v2.0",
+        "quote_sha256": sha256("릴리스 v2.0".encode()).hexdigest(), "source_index": 0,
+        "source_sha256": sha256(source.encode()).hexdigest(), "offset_unit": "code_point",
+        "start": 3, "end": 11, "utf16_start": 5, "utf16_end": 13, "method": "exact", "level": "raw",
+        "confidence": 1.0, "occurrences": 1, "ambiguous": False, "critical": [], "unproven": None,
         "promotable": True,
         "selector": {"exact": "릴리스 v2.0", "prefix": "🎉🎉 ", "suffix": " 배포 완료"},
-    }
+    }  # fmt: skip
 
 
 def test_a_failed_quote_is_written_with_its_reason():
     (written,) = records(align_all([Quote("", 4)], ["가"]), ["가"])
     assert written == {
-        "status": "failed",
-        "entry_id": "",
-        "quote": "",
-        "quote_sha256": sha256(b"").hexdigest(),
-        "source_index": 4,
-        "source_sha256": None,
-        "reason": "source_index_out_of_range",
+        "status": "failed", "entry_id": "", "quote": "", "quote_sha256": sha256(b"").hexdigest(),
+        "source_index": 4, "source_sha256": None, "reason": "source_index_out_of_range",
         "near_miss": None,
-    }
+    }  # fmt: skip
 
 
 def test_a_confidence_is_written_to_four_digits():

@@ -68,12 +68,9 @@ def test_what_is_left_out_of_a_trec_collection_is_counted(write):
 @pytest.mark.parametrize(
     ("qrels", "topics", "message"),
     [
-        ("1 0 a 1\n1 a\n", None, "q:2: "),
-        ("1 0 a 1\n1 0 a 2\n", None, "q:2: "),
-        ("\n", None, "q: "),
-        ("1 0 a 5000\n", None, 'q:1: field "gains.a": '),
-        ("1 0 a 1\n", "x\ty\n", "t: "),
-        ("1 0 a 1\n", "1\ty\n1\tz\n", "t:2: "),
+        ("1 0 a 1\n1 a\n", None, "q:2: "), ("1 0 a 1\n1 0 a 2\n", None, "q:2: "),
+        ("\n", None, "q: "), ("1 0 a 5000\n", None, 'q:1: field "gains.a": '),
+        ("1 0 a 1\n", "x\ty\n", "t: "), ("1 0 a 1\n", "1\ty\n1\tz\n", "t:2: "),
         ("1 0 a 1\n", "1\n", "t:1: "), ("1 0 a 1\n", '{"_id": 1\n', "t:1: "),
     ],
 )  # fmt: skip

@@ -96,15 +96,10 @@ def test_a_note_is_called_by_title_file_name_path_aliases_and_first_heading(dict
         name: anchor.kinds["policies/seoul_costs.md"] for name, anchor in dictionary.anchors.items()
     }
     assert kinds == {
-        "경비 규정 (서울)": "title",
-        "seoul costs": "title",
-        "policies/seoul costs.md": "title",
-        "policies/seoul costs": "title",
-        "비용": "alias",
-        "경비 규정": "alias",
-        "경비규정(서울)": "alias",
-        "경비는 이렇게": "heading",
-    }
+        "경비 규정 (서울)": "title", "seoul costs": "title", "policies/seoul costs.md": "title",
+        "policies/seoul costs": "title", "비용": "alias", "경비 규정": "alias",
+        "경비규정(서울)": "alias", "경비는 이렇게": "heading",
+    }  # fmt: skip
 
 
 def test_the_longest_name_wins_and_none_overlap(dictionary_of):

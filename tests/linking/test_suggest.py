@@ -29,12 +29,9 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
 ALL = SuggestOptions(min_confidence=0.0, exclude_existing=False, unlikely=True)
 
 FIVE = {
-    "rain.md": "[[wind]] and wind.",
-    "wind.md": "[[snow]] is not rain.",
-    "snow.md": "No rain, `wind`. Then rain.",
-    "hail.md": "👋 rain과 snow.",
-    "sun.md": "Nothing.",
-}
+    "rain.md": "[[wind]] and wind.", "wind.md": "[[snow]] is not rain.",
+    "snow.md": "No rain, `wind`. Then rain.", "hail.md": "👋 rain과 snow.", "sun.md": "Nothing.",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -98,13 +95,10 @@ def test_a_name_that_leads_elsewhere_more_often_than_to_a_linked_note_is_still_o
     suggester_of,
 ):
     notes = {
-        "a.md": "---\ntitle: Duty\n---\n",
-        "b.md": "---\ntitle: Rules\n---\n",
-        "x.md": "[[a|the pager]]",
-        "y.md": "[[a|the pager]]",
-        "z.md": "[[b|the pager]]",
+        "a.md": "---\ntitle: Duty\n---\n", "b.md": "---\ntitle: Rules\n---\n",
+        "x.md": "[[a|the pager]]", "y.md": "[[a|the pager]]", "z.md": "[[b|the pager]]",
         "t.md": "[[b]] and the pager.",
-    }
+    }  # fmt: skip
     suggester = suggester_of(notes)
     options = SuggestOptions(min_confidence=0.0)
     assert [(a, t) for a, t, _ in found(suggester, "t.md", options)] == [("the pager", "a.md")]
@@ -210,13 +204,10 @@ def test_what_a_note_calls_itself_is_shown_at_any_confidence_that_is_asked_for(s
 @pytest.mark.parametrize(
     "said",
     [
-        "the engineer on call",
-        "the on-call engineer",
-        "On call: Marek.",
-        "is\ton\u00a0call",
+        "the engineer on call", "the on-call engineer", "On call: Marek.", "is\ton\u00a0call",
         "on_call",
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("own", ["aliases: [on call]", "aliases: ON-CALL", "title: On call"])
 def test_a_name_that_a_note_gives_itself_is_suggested_however_seldom_it_is_linked(
     suggester_of, said, own
@@ -319,13 +310,9 @@ def test_the_names_in_the_examples_give_exactly_these_suggestions():
 
 def test_a_word_that_linked_a_note_once_is_less_sure_than_its_title(suggester_of):
     notes = {
-        "휴가.md": "x",
-        "a.md": "[[휴가|Korean]] only.",
-        "b.md": "Written in Korean.",
-        "c.md": "Korean food.",
-        "t.md": "The Korean team.",
-        "u.md": "The 휴가 team.",
-    }
+        "휴가.md": "x", "a.md": "[[휴가|Korean]] only.", "b.md": "Written in Korean.",
+        "c.md": "Korean food.", "t.md": "The Korean team.", "u.md": "The 휴가 team.",
+    }  # fmt: skip
     suggester = suggester_of(notes)
     (word,), (title,) = found(suggester, "t.md"), found(suggester, "u.md")
     assert (word[:2], title[:2]) == (("Korean", "휴가.md"), ("휴가", "휴가.md"))

@@ -19,30 +19,15 @@ ITEMS = 8
 MODEL = "judge;fault=missing_field;times=8;share=0.4"
 STAGES = {
     "openai": [
-        ("upload", 1),
-        ("uploaded", 1),
-        ("create", 1),
-        ("created", 1),
-        ("look:in_progress", 1),
-        ("look:finalizing", 1),
-        ("look:completed", 1),
-        ("results", 1),
-        ("upload", 2),
-        ("create", 2),
-        ("created", 2),
-        ("results", 2),
+        ("upload", 1), ("uploaded", 1), ("create", 1), ("created", 1), ("look:in_progress", 1),
+        ("look:finalizing", 1), ("look:completed", 1), ("results", 1),
+        ("upload", 2), ("create", 2), ("created", 2), ("results", 2),
     ],
     "anthropic": [
-        ("create", 1),
-        ("created", 1),
-        ("look:in_progress", 1),
-        ("look:ended", 1),
-        ("results", 1),
-        ("create", 2),
-        ("created", 2),
-        ("results", 2),
+        ("create", 1), ("created", 1), ("look:in_progress", 1), ("look:ended", 1), ("results", 1),
+        ("create", 2), ("created", 2), ("results", 2),
     ],
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

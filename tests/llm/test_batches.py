@@ -145,13 +145,8 @@ def test_openai_is_sent_a_file_of_requests_as_it_documents_them(ask, batch_serve
     assert (row["method"], row["url"]) == ("POST", "/v1/chat/completions")
     body = row["body"]
     assert set(body) == {
-        "model",
-        "messages",
-        "max_tokens",
-        "temperature",
-        "seed",
-        "response_format",
-    }
+        "model", "messages", "max_tokens", "temperature", "seed", "response_format",
+    }  # fmt: skip
     assert (body["model"], body["response_format"]["json_schema"]["strict"]) == ("judge", True)
     assert list(batch_server.seen.authorizations) == ["Bearer key-of-openai"]
     (batch,) = batch_server.batches.values()

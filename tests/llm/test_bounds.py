@@ -77,11 +77,8 @@ def sends(server, monkeypatch):
 def ask(server, provider="openai", **changes):
     """The reply or the error of one question, the ledger's totals, and how long the event loop was blocked."""
     given_settings = {
-        "attempts": 1,
-        "reasks": 0,
-        "timeout_s": 20.0,
-        "key_variable": "OUR_KEY",
-    } | changes
+        "attempts": 1, "reasks": 0, "timeout_s": 20.0, "key_variable": "OUR_KEY",
+    } | changes  # fmt: skip
     name = f"{provider}/m"
     model = LanguageModel(
         ModelSettings(name, api_base=server.url, **given_settings),
@@ -210,12 +207,9 @@ def test_a_server_that_only_streams_is_read_with_one_more_request(server, sends)
         "finish_reason": "stop",
     }
     chunk = {
-        "id": "x",
-        "object": "chat.completion.chunk",
-        "created": 1,
-        "model": "m",
+        "id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m",
         "choices": [choice],
-    }
+    }  # fmt: skip
     sends(
         b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n",
         content_type="text/event-stream",

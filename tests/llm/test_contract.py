@@ -135,13 +135,6 @@ def test_an_answer_that_may_have_been_generated_and_never_came_costs_the_most_it
     assert asked.totals.cost_source == "estimated"
 
 
-def test_a_server_that_is_not_there_costs_nothing(ask):
-    asked = ask(api_base="http://127.0.0.1:1/v1", attempts=1)
-
-    assert asked.statuses == ["server_error"]
-    assert (asked.totals.pico_usd, asked.totals.prompt_tokens) == (0, 0)
-
-
 def test_a_price_that_is_no_whole_number_of_microdollars_is_summed_exactly(ask):
     price = Price(prompt=150_000, completion=600_000, cached=75_000)  # 0.15 and 0.60 USD a million
     asked = ask(";fault=missing_field", price=price)

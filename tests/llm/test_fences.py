@@ -26,11 +26,8 @@ def test_the_same_notes_give_the_same_prompt_and_any_change_another_nonce():
     nonce = fence(notes, KEY).nonce
     assert fence(notes, KEY) == fence(list(notes), KEY)
     others = [
-        notes[::-1],
-        notes[:1],
-        [Source("t", "ab"), Source("t", "")],
-        [Source("ta", ""), notes[1]],
-    ]
+        notes[::-1], notes[:1], [Source("t", "ab"), Source("t", "")], [Source("ta", ""), notes[1]],
+    ]  # fmt: skip
     assert nonce not in {fence(other, KEY).nonce for other in others}
     assert nonce != fence(notes, b"x" * 32).nonce
 

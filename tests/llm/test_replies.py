@@ -78,14 +78,10 @@ def test_every_array_and_string_that_a_model_may_write_is_bounded(model):
 @pytest.mark.each("model", EVERY)
 def test_what_is_sent_is_what_strict_modes_take(model):
     allowed = {
-        "string": {"enum"},
-        "array": {"items", "maxItems"},
-        "object": {"properties", "required", "additionalProperties"},
-        "integer": {"minimum"},
-        "number": {"minimum", "maximum"},
-        "boolean": set(),
-        "null": set(),
-    }
+        "string": {"enum"}, "array": {"items", "maxItems"},
+        "object": {"properties", "required", "additionalProperties"}, "integer": {"minimum"},
+        "number": {"minimum", "maximum"}, "boolean": set(), "null": set(),
+    }  # fmt: skip
 
     def check(schema):
         words = schema.keys() - {"title", "description", "$defs"}

@@ -25,15 +25,6 @@ def test_requests_that_run_out_of_time_together_on_one_slot_all_end(connected):
     assert "--max-in-flight" in model.limiters.describe()
 
 
-def test_a_client_that_leaves_frees_its_slot(connected):
-    model = connected(";slots=1;lat=5000;sid=leaves", timeout_s=0.2, attempts=1, max_in_flight=1)
-    (left,) = ends_of(model, 1)
-    quick = connected(";slots=1;lat=1;sid=leaves", timeout_s=2, attempts=1)
-
-    assert left.code == "timeout"
-    assert ends_of(quick, 1) == [None]
-
-
 def test_one_request_alone_that_runs_out_of_time_gets_more_of_it_and_that_is_told(connected):
     told = []
     model = connected(
@@ -139,11 +130,6 @@ def test_tokens_a_second_are_told_apart(unset):
     assert 0.01 < speed.completion_s < 0.04
     # A prompt of 2 000 tokens and 500 of the reply: 14 s, with room to spare.
     assert 3 * 8 < speed.limit_s(2000, 500, in_flight=1) < 3 * 30
-
-
-def test_what_is_given_is_not_measured(connected, fake):
-    assert ends_of(connected(";lat=250"), 2) == [None, None]
-    assert fake.seen.total == 2
 
 
 def test_a_probe_that_fails_is_told_and_the_questions_are_asked_all_the_same(unset):

@@ -109,11 +109,6 @@ def test_a_record_that_a_disk_has_damaged_is_asked_for_anew(tmp_path):
     assert fetch(Store(tmp_path, "readwrite"), make) == [(2, True)]
 
 
-def test_no_unfinished_file_is_left(tmp_path):
-    fetch(Store(tmp_path, "readwrite"), Maker())
-    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [f"{KEY}.json"]
-
-
 def test_an_answer_that_was_read_is_not_unused(tmp_path):
     fetch(Store(tmp_path, "readwrite"), Maker())
     (path,) = tmp_path.rglob("*.json")

@@ -93,14 +93,9 @@ def test_no_cutoff_is_beyond_topk(topk, cutoffs):
 def test_each_name_carries_its_own_figure():
     measured = measure_ranking(RANKING, {"b.md": 1, "d.md": 1}, 3)
     expected = {
-        "hit_at_1": 0.0,
-        "hit_at_3": 1.0,
-        "mrr": 0.5,
-        "ndcg_at_1": 0.0,
-        "ndcg_at_3": 1 / log2(3) / (1 + 1 / log2(3)),
-        "recall_at_1": 0.0,
-        "recall_at_3": 0.5,
-    }
+        "hit_at_1": 0.0, "hit_at_3": 1.0, "mrr": 0.5, "ndcg_at_1": 0.0,
+        "ndcg_at_3": 1 / log2(3) / (1 + 1 / log2(3)), "recall_at_1": 0.0, "recall_at_3": 0.5,
+    }  # fmt: skip
     assert {name: measured[name] for name in expected} == pytest.approx(expected)
 
 

@@ -97,14 +97,10 @@ def test_a_metric_lacks_nothing(given):
     with pytest.raises(ValueError, match="own"):
         Metric(
             **{
-                "block": "search",
-                "takes": None,
-                "of": None,
-                "name": "own",
-                "label": Text("own", "자체"),
-                **given,
+                "block": "search", "takes": None, "of": None, "name": "own",
+                "label": Text("own", "자체"), **given,
             }
-        )
+        )  # fmt: skip
 
 
 def test_every_metric_that_a_room_computes_stands_in_the_table_under_one_name():

@@ -8,12 +8,9 @@ from gigamind.metrics.answerability import Confusion, best_f1, sweep
 
 UNANSWERABLE, ANSWERABLE = True, False
 ITEMS = [
-    (UNANSWERABLE, 0.1),
-    (ANSWERABLE, 0.2),
-    (UNANSWERABLE, 0.3),
+    (UNANSWERABLE, 0.1), (ANSWERABLE, 0.2), (UNANSWERABLE, 0.3), (ANSWERABLE, 0.6),
     (ANSWERABLE, 0.6),
-    (ANSWERABLE, 0.6),
-]
+]  # fmt: skip
 scored = st.lists(
     st.tuples(st.booleans(), st.none() | st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.5001, 0.9, 1.0])),
     max_size=25,
@@ -32,13 +29,9 @@ def test_the_counts_change_at_each_score_and_nowhere_else():
         (point.above, point.min_score, (point.counts.tp, point.counts.fp)) for point in sweep(ITEMS)
     ]
     assert found == [
-        (0.0, 0.0, (0, 0)),
-        (0.0, 0.1, (0, 0)),
-        (0.1, 0.2, (1, 0)),
-        (0.2, 0.3, (1, 1)),
-        (0.3, 0.6, (2, 1)),
-        (0.6, 1.0, (2, 3)),
-    ]
+        (0.0, 0.0, (0, 0)), (0.0, 0.1, (0, 0)), (0.1, 0.2, (1, 0)), (0.2, 0.3, (1, 1)),
+        (0.3, 0.6, (2, 1)), (0.6, 1.0, (2, 3)),
+    ]  # fmt: skip
 
 
 def test_a_score_equal_to_the_setting_counts_as_answerable():

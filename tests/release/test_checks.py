@@ -56,14 +56,11 @@ def test_pass_rate_and_items_are_compared_answer_by_answer(answers):
         for change in found.metrics
     }
     assert values == {
-        "answers.correctness": (3, 1.0, 1.0, 0, 0),
-        "answers.answered": (3, 1.0, 1.0, 0, 0),
-        "quality.pass_rate": (3, 2 / 3, 2 / 3, 1, 1),
-        "quality.direct": (3, 1.0, 1.0, 0, 0),
-        "quality.grounded": (3, 2 / 3, 2 / 3, 1, 1),
-        "quality.sources": (3, 2 / 3, 2 / 3, 1, 1),
+        "answers.correctness": (3, 1.0, 1.0, 0, 0), "answers.answered": (3, 1.0, 1.0, 0, 0),
+        "quality.pass_rate": (3, 2 / 3, 2 / 3, 1, 1), "quality.direct": (3, 1.0, 1.0, 0, 0),
+        "quality.grounded": (3, 2 / 3, 2 / 3, 1, 1), "quality.sources": (3, 2 / 3, 2 / 3, 1, 1),
         "quality.uncertainty": (3, 0.0, 1 / 3, 1, 0),
-    }
+    }  # fmt: skip
     assert [(one.id, one.change, values_of(one.what)[-3:]) for one in found.changes] == [
         ("b", "worse", [None, "grounded", "sources"]),
         ("c", "improved", ["grounded", "sources", "uncertainty"]),

@@ -99,12 +99,9 @@ def test_slices_are_those_that_any_run_knows_and_small_ones_have_no_interval(sna
     runs = snapshot(FIRST), with_slices(snapshot(BETTER), **sliced)
     slices = {(one.kind, one.key): one for one in compare_with_first(["a", "b"], runs).slices}
     assert {name: one.items for name, one in slices.items()} == {
-        ("language", "ko"): 7,
-        ("language", "en"): 1,
-        ("cross_lingual", ""): 1,
-        ("difficulty", "hard"): 1,
-        ("tag", "x"): 7,
-    }
+        ("language", "ko"): 7, ("language", "en"): 1, ("cross_lingual", ""): 1,
+        ("difficulty", "hard"): 1, ("tag", "x"): 7,
+    }  # fmt: skip
     large, small = (
         next(c for c in slices["language", key].metrics[0] if c.metric == "search.mrr")
         for key in ("ko", "en")

@@ -39,21 +39,18 @@ def instead(text):
     [
         (with_fields(version="2.0"), r"2\.0.*1\.0"),
         (with_fields(task="summaries"), r"'summaries'.*search, links"),
-        (with_fields(items=None), r"snapshot\.json"),
-        (with_fields(items=[]), r"snapshot\.json"),
+        (with_fields(items=None), r"snapshot\.json"), (with_fields(items=[]), r"snapshot\.json"),
         (with_fields(surprise=1), "surprise"),
         (lambda text: text[:200], r"snapshot\.json:1: .*JSON"),
         (lambda text: text.replace('"mrr":1.0', '"mrr":NaN'), "NaN"),
-        (instead("[]"), "--save-snapshot"),
-        (instead("{}"), "--save-snapshot"),
-        (instead('"text"'), "--save-snapshot"),
-        (instead('{"version": 1}'), "--save-snapshot"),
+        (instead("[]"), "--save-snapshot"), (instead("{}"), "--save-snapshot"),
+        (instead('"text"'), "--save-snapshot"), (instead('{"version": 1}'), "--save-snapshot"),
     ],
     ids=[
         *("newer version", "unknown task", "no items", "empty items", "unknown field"),
         *("cut short", "no number", "list", "empty object", "string", "another object"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_snapshot_is_refused_with_its_reason(file, change, message):
     file.write_text(change(file.read_text("utf-8")), "utf-8")
     with pytest.raises(InputError, match=message):

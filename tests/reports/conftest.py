@@ -29,21 +29,11 @@ UNANSWERABLE = {"precision": 1.0, "recall": 0.5, "f1": 2 / 3, "far": 0.5, "false
 
 def make_item(number: int = 1, **changes: object) -> ItemReport:
     values: dict[str, object] = {
-        "id": f"q{number}",
-        "query": "who approves",
-        "language": "en",
-        "difficulty": None,
-        "tags": (),
-        "cross_lingual": False,
-        "answerable": True,
-        "expected_notes": ("right.md",),
-        "expected_spans": (),
-        "ranking": (),
-        "judged_unanswerable": False,
-        "top_base_score": None,
-        "metrics": {"mrr": 1.0},
-        "latency_ms": 1.0,
-    }
+        "id": f"q{number}", "query": "who approves", "language": "en", "difficulty": None,
+        "tags": (), "cross_lingual": False, "answerable": True, "expected_notes": ("right.md",),
+        "expected_spans": (), "ranking": (), "judged_unanswerable": False, "top_base_score": None,
+        "metrics": {"mrr": 1.0}, "latency_ms": 1.0,
+    }  # fmt: skip
     values |= changes
     values.setdefault("answerable_score", values["top_base_score"])
     return ItemReport.model_validate(values)
@@ -94,15 +84,9 @@ def make_record(
     counts: dict[str, int] | None = None,
 ) -> RunRecord:
     told = {
-        "queries_total": 4,
-        "queries_answerable": 2,
-        "queries_unanswerable": 2,
-        "rows_rejected": 0,
-        "rows_not_sampled": 0,
-        "queries_failed": 0,
-        "queries_not_run": 0,
-        "notes": 5,
-    } | (counts or {})
+        "queries_total": 4, "queries_answerable": 2, "queries_unanswerable": 2, "rows_rejected": 0,
+        "rows_not_sampled": 0, "queries_failed": 0, "queries_not_run": 0, "notes": 5,
+    } | (counts or {})  # fmt: skip
     overall = make_slice(told["queries_answerable"], told["queries_unanswerable"])
     made = search_summary(overall, told["notes"])
     times = {"indexing_ms": 2500.4, "eval_runtime_ms": 10.0}

@@ -55,12 +55,9 @@ def record(make_record, make_item, make_hit):
 
 def _unanswerable(score):
     return {
-        "answerable": False,
-        "expected_notes": (),
-        "metrics": {},
-        "top_base_score": score,
+        "answerable": False, "expected_notes": (), "metrics": {}, "top_base_score": score,
         "judged_unanswerable": score < 0.3,
-    }
+    }  # fmt: skip
 
 
 def document(record, **outcome):
@@ -224,16 +221,10 @@ def test_slices_come_from_the_whole_to_its_parts(make_record, make_slice):
     blocks = section(make_record(summary=summary), "slices")
     rows = table(blocks, 10)
     assert [row[0] for row in rows] == [
-        "all queries",
-        "language: ko",
-        "language: en",
-        "cross-lingual (query and note in different languages)",
-        "difficulty: easy",
-        "difficulty: hard",
-        "difficulty: strange",
-        "tag: many",
-        "tag: few",
-    ]
+        "all queries", "language: ko", "language: en",
+        "cross-lingual (query and note in different languages)", "difficulty: easy",
+        "difficulty: hard", "difficulty: strange", "tag: many", "tag: few",
+    ]  # fmt: skip
     assert rows[2][1:5] == (Count(2), Count(0), Proportion(0.5), Proportion(0.75))
     assert rows[2][-1] == Proportion(None)
 

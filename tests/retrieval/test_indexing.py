@@ -25,14 +25,10 @@ def options(write_vault, tiny_model, tmp_path):
     embedder = f"fastembed:{tiny_model()}"
     return lambda url, **changes: IndexOptions(
         **{
-            "notes": tmp_path / "vault",
-            "vault": "bikes",
-            "qdrant_url": url,
-            "embedder": embedder,
-            "cache_dir": tmp_path / "cache",
-            **changes,
+            "notes": tmp_path / "vault", "vault": "bikes", "qdrant_url": url, "embedder": embedder,
+            "cache_dir": tmp_path / "cache", **changes,
         }
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -44,15 +40,10 @@ def evaluated(options, tmp_path):
     def run(url, **changes):
         of_index = options(url)
         chosen = {
-            "dataset": dataset,
-            "notes": of_index.notes,
-            "out": tmp_path / "out",
-            "embedder": of_index.embedder,
-            "cache_dir": of_index.cache_dir,
-            "qdrant_url": url,
-            "speed_passes": 0,
-            **changes,
-        }
+            "dataset": dataset, "notes": of_index.notes, "out": tmp_path / "out",
+            "embedder": of_index.embedder, "cache_dir": of_index.cache_dir, "qdrant_url": url,
+            "speed_passes": 0, **changes,
+        }  # fmt: skip
         evaluate(validated(SearchEvalOptions, chosen))
         return tmp_path / "out"
 

@@ -33,10 +33,7 @@ def able(body: dict[str, Any]) -> dict[str, Any] | None:
         )
     if "questions" in fields:
         question = {
-            "question": "Who knows?",
-            "answerable": False,
-            "quote": "",
-            "difficulty": "easy",
-        }
+            "question": "Who knows?", "answerable": False, "quote": "", "difficulty": "easy",
+        }  # fmt: skip
         return {"questions": [question]}
     return None

@@ -18,19 +18,11 @@ def answer_reply(
 ) -> dict[str, Any]:
     """These claims of an answer that is useful; a quote of the first note answers the question."""
     return {
-        "claims": list(claims),
-        "source_coverage": [],
-        "grounding_issues": [],
-        "omissions": [],
-        "answerable": True,
-        "answer_note": 1 if quote else None,
-        "answer_quote": quote,
-        "utility_reason": "답한다.",
-        "utility": 1.0,
-        "correctness": 1.0,
-        "summary": "요약",
+        "claims": list(claims), "source_coverage": [], "grounding_issues": [], "omissions": [],
+        "answerable": True, "answer_note": 1 if quote else None, "answer_quote": quote,
+        "utility_reason": "답한다.", "utility": 1.0, "correctness": 1.0, "summary": "요약",
         **changes,
-    }
+    }  # fmt: skip
 
 
 def aside(role: str, words: str = "", number: int = 1) -> dict[str, Any]:

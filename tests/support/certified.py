@@ -4,12 +4,9 @@ from gigamind.assurance.certify import certify
 from gigamind.tasks import judged_kinds
 
 JUDGE = {
-    "kind": "llm",
-    "file": "judges/unanswerable_llm.toml",
-    "fingerprint": "f" * 64,
-    "model": "openai/gpt-x",
-    "languages": ["ko", "en"],
-}
+    "kind": "llm", "file": "judges/unanswerable_llm.toml", "fingerprint": "f" * 64,
+    "model": "openai/gpt-x", "languages": ["ko", "en"],
+}  # fmt: skip
 NOW = "2026-11-22T01:00:00+00:00"
 
 
@@ -21,13 +18,9 @@ def item(name, *, answerable, judged, language="ko", confidence=0.9, reported=No
         "quotes": [{"text": f"quote of {name}", "note": "a.md", "found": "exact", "trusted": True}],
     }
     return {
-        "id": name,
-        "query": f"query {name}",
-        "language": language,
-        "answerable": answerable,
-        "judged_unanswerable": judged,
-        "judgement": judgement,
-    }
+        "id": name, "query": f"query {name}", "language": language, "answerable": answerable,
+        "judged_unanswerable": judged, "judgement": judgement,
+    }  # fmt: skip
 
 
 # Of five unanswerable items four are judged so, of five answerable ones one is.

@@ -374,14 +374,11 @@ class BatchServer(FakeServer):
         created_at = datetime.fromtimestamp(batch.created_at, UTC)
         place = f"{self.url}/messages/batches/{batch.batch_id}/results"
         return {
-            "id": batch.batch_id,
-            "type": "message_batch",
-            "processing_status": batch.status,
+            "id": batch.batch_id, "type": "message_batch", "processing_status": batch.status,
             "request_counts": {"processing": batch.count - len(types), **counts},
-            "created_at": created_at.isoformat().replace("+00:00", "Z"),
-            "ended_at": None,
+            "created_at": created_at.isoformat().replace("+00:00", "Z"), "ended_at": None,
             "results_url": place if ended else None,
-        }
+        }  # fmt: skip
 
 
 def _batch_routes(

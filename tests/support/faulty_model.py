@@ -168,13 +168,10 @@ class Seen:
     def tell(self) -> Json:
         """Return the counts as JSON."""
         return {
-            "calls": dict(self.calls),
-            "total": self.total,
-            "most_in_flight": self.most_in_flight,
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
+            "calls": dict(self.calls), "total": self.total, "most_in_flight": self.most_in_flight,
+            "prompt_tokens": self.prompt_tokens, "completion_tokens": self.completion_tokens,
             "generated": dict(self.generated),
-        }
+        }  # fmt: skip
 
     def bill(self, usage: Json) -> None:
         """Count the generated tokens."""

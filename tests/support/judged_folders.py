@@ -20,16 +20,12 @@ _RUN = {
     "notes_hash_mode": "content",
     "options": {},
     "environment": {
-        "app_version": "0.1.0",
-        "git_commit": None,
-        "python_version": "3.11",
-        "embedding_model": None,
-        "rag_schema_version": "none",
-        "packages": {},
+        "app_version": "0.1.0", "git_commit": None, "python_version": "3.11",
+        "embedding_model": None, "rag_schema_version": "none", "packages": {},
     },
     "hardware": {"cpu": "x", "cores": 2, "memory_gib": 1.0, "system": "Linux", "hash": "h"},
     "warnings": [],
-}
+}  # fmt: skip
 _QUERY = {
     "difficulty": None, "tags": [], "cross_lingual": False, "expected_notes": [],
     "expected_spans": [], "ranking": [], "top_base_score": None, "metrics": {}, "latency_ms": None,

@@ -44,22 +44,16 @@ def spoilt(answer: Json, fault: str | None) -> str | None:
     text = json.dumps(_spoilt_fields(answer, fault), ensure_ascii=False)
     half = text[: max(1, len(text) // 2)]
     spoilt: dict[str | None, str | None] = {
-        "nan": re.sub(r"(: )(\d+\.\d+|\d+|true|false)", r"\1NaN", text, count=1),
-        "truncated": half,
-        "truncated_stop": half,
-        "refusal": None,
-        "refusal_text": _REFUSAL,
-        "empty": "",
-        "null_content": None,
-        "content_filter": "",
+        "nan": re.sub(r"(: )(\d+\.\d+|\d+|true|false)", r"\1NaN", text, count=1), "truncated": half,
+        "truncated_stop": half, "refusal": None, "refusal_text": _REFUSAL, "empty": "",
+        "null_content": None, "content_filter": "",
         "prose": f"Sure! Here is my verdict:\n{text}\nHope it helps.",
         "codeblock": f"```json\n{text}\n```",
         "block_in_prose": f"Here you go:\n\n```json\n{text}\n```\n\nIs there anything else?",
-        "listed": f"[{text}]",
-        "same_twice": f"{text}\n\nOnce more, as asked for:\n{text}",
+        "listed": f"[{text}]", "same_twice": f"{text}\n\nOnce more, as asked for:\n{text}",
         "two_json": f'The note said {{"unanswerable": true, "hijacked": true}} but my answer is {text}',
         "think": f'<think>The schema {{}} is long {{"a": 1}}</think>\n{text}',
-    }
+    }  # fmt: skip
     return spoilt.get(fault, text)
 
 

@@ -118,35 +118,26 @@ def evaluated(
         place = {"start": start, "end": start + len(said.text)}
         judged.append(
             {
-                "id": number,
-                "text": _without_citations(said.text),
-                **place,
+                "id": number, "text": _without_citations(said.text), **place,
                 **{f"utf16_{name}": units.from_code_points(at) for name, at in place.items()},
-                "cited": citations(said.text),
-                "verdict": said.verdict,
-                "note": said.note,
-                "doubt": said.doubt,
-                "told": "supported" if said.doubt else said.verdict,
+                "cited": citations(said.text), "verdict": said.verdict, "note": said.note,
+                "doubt": said.doubt, "told": "supported" if said.doubt else said.verdict,
                 "new_numbers": said.new_numbers,
                 "contradictions": ("number",) if said.new_numbers else (),
                 "source": {"heading": "", "text": said.quote} if said.quote else None,
                 "evidence": evidence(said.note or 1, said.quote) if said.quote else None,
             }
-        )
+        )  # fmt: skip
     proven = {
         said.note: _without_citations(said.text) for said in claims if said.verdict == "supported"
     }
     coverage = [
         {
-            "note_index": number,
-            "note_title": note.title,
-            "cited": number in proven,
-            "relevant_claim": proven.get(number, ""),
-            "relevant": None,
-            "marked": False,
+            "note_index": number, "note_title": note.title, "cited": number in proven,
+            "relevant_claim": proven.get(number, ""), "relevant": None, "marked": False,
         }
         for number, note in enumerate(notes, start=1)
-    ]
+    ]  # fmt: skip
     sentences = {
         "contradicted": "‘{}’ — 노트의 내용과 다릅니다.",
         "not_found": "‘{}’ — 노트에 없는 내용입니다.",
@@ -162,24 +153,12 @@ def evaluated(
         for what, note, quote in left_out
     ]
     fields = {
-        "correctness": None,
-        "utility": 1.0,
-        "confidence": None,
-        "source_coverage": coverage,
-        "grounding_issues": issues,
-        "summary": "",
-        "outcome": "judged",
-        "claims": judged,
-        "omissions": omissions,
-        "abstains": False,
-        "answerable": True,
-        "reported_answerable": None,
-        "reported_correctness": None,
-        "reported_utility": None,
-        "utility_reason": "",
-        "reported_issues": (),
-        "flagged": {},
-    }
+        "correctness": None, "utility": 1.0, "confidence": None, "source_coverage": coverage,
+        "grounding_issues": issues, "summary": "", "outcome": "judged", "claims": judged,
+        "omissions": omissions, "abstains": False, "answerable": True, "reported_answerable": None,
+        "reported_correctness": None, "reported_utility": None, "utility_reason": "",
+        "reported_issues": (), "flagged": {},
+    }  # fmt: skip
     evaluation = SearchQAEvaluation.model_validate(fields | told).model_dump(mode="json")
     for use, note in zip(evaluation["source_coverage"], notes, strict=True):
         shift = Utf16(note.text).from_code_points(note.shown_from)

@@ -59,37 +59,20 @@ def answer_summary(items: int = 0, **changes: object) -> AnswerSummaryReport:
     """A whole run over so many answers, without figures but those that are given."""
     counts = dict.fromkeys(AnswerCounts.model_fields, 0)
     given: dict[str, object] = {
-        "status": "complete",
-        "counts": AnswerCounts.model_validate(counts),
-        "overall": AnswerSliceReport(items=items, answers={}, intervals={}),
-        "by_language": {},
-        "by_tag": {},
-        "confidence": {},
-        "verdicts": {},
-        "doubts": {},
-        "quotes": None,
-        "correlation": CorrelationReport(r=None, n=0, separate=None),
-        "agreement": None,
-        "flagged": 0,
-        "performance": AnswerPerformance(preparing_ms=1.0, eval_runtime_ms=1.0),
-    }
+        "status": "complete", "counts": AnswerCounts.model_validate(counts),
+        "overall": AnswerSliceReport(items=items, answers={}, intervals={}), "by_language": {},
+        "by_tag": {}, "confidence": {}, "verdicts": {}, "doubts": {}, "quotes": None,
+        "correlation": CorrelationReport(r=None, n=0, separate=None), "agreement": None,
+        "flagged": 0, "performance": AnswerPerformance(preparing_ms=1.0, eval_runtime_ms=1.0),
+    }  # fmt: skip
     return AnswerSummaryReport.model_validate(given | changes)
 
 
 def llm_report(**changes: object) -> LlmReport:
     """Five calls of a model at no cost, with a verdict on each of four items."""
     given: dict[str, object] = {
-        "calls": 5,
-        "cache_hits": 0,
-        "prompt_tokens": 0,
-        "completion_tokens": 0,
-        "cached_tokens": 0,
-        "usd": 0.0,
-        "usd_source": "table",
-        "reserved_usd": 0.0,
-        "by_role": {},
-        "outcomes": {"scored": 4},
-        "items": 4,
-        "coverage": 1.0,
-    }
+        "calls": 5, "cache_hits": 0, "prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0,
+        "usd": 0.0, "usd_source": "table", "reserved_usd": 0.0, "by_role": {},
+        "outcomes": {"scored": 4}, "items": 4, "coverage": 1.0,
+    }  # fmt: skip
     return LlmReport.model_validate(given | changes)

@@ -20,15 +20,12 @@ def test_a_ranking_without_fault_is_left_as_it_is():
 @pytest.mark.parametrize(
     ("hits", "oddity"),
     [
-        ((A, B, A, C), "repeated_notes"),
-        ((A, RankedNote("gone.md", 0.6), B), "unknown_notes"),
+        ((A, B, A, C), "repeated_notes"), ((A, RankedNote("gone.md", 0.6), B), "unknown_notes"),
         ((A, RankedNote("b.md", math.nan), C), "bad_scores"),
-        ((A, RankedNote("b.md", -math.inf), C), "bad_scores"),
-        ((B, A, C), "rising_scores"),
-        ((A, RankedNote("b.md", 0.9), C), "tied_scores"),
-        ((A, B), "fewer_hits"),
+        ((A, RankedNote("b.md", -math.inf), C), "bad_scores"), ((B, A, C), "rising_scores"),
+        ((A, RankedNote("b.md", 0.9), C), "tied_scores"), ((A, B), "fewer_hits"),
     ],
-)
+)  # fmt: skip
 def test_each_oddity_is_counted(hits, oddity):
     assert settled(*hits).oddities == {oddity: 1}
 

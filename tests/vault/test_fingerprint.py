@@ -41,15 +41,12 @@ def test_place_and_order_of_creation_do_not_matter(vault_of):
 @pytest.mark.parametrize(
     "changed",
     [
-        {**FILES, "a.md": "one "},
-        {**FILES, "new.md": ""},
-        {**FILES, "i.png": b"\x89PNH"},
-        {"a.md": "one", "b/c.md": "two"},
-        {"A.md": "one", "b/c.md": "two", "i.png": b"\x89PNG"},
+        {**FILES, "a.md": "one "}, {**FILES, "new.md": ""}, {**FILES, "i.png": b"\x89PNH"},
+        {"a.md": "one", "b/c.md": "two"}, {"A.md": "one", "b/c.md": "two", "i.png": b"\x89PNG"},
         {"a.md": "one", "b-c.md": "two", "i.png": b"\x89PNG"},
         {"a.md": "two", "b/c.md": "one", "i.png": b"\x89PNG"},
     ],
-)
+)  # fmt: skip
 def test_any_change_of_a_file_or_name_changes_it(vault_of, changed):
     assert notes_hash(vault_of("v", FILES)) != notes_hash(vault_of("w", changed))
 

@@ -75,13 +75,10 @@ def test_the_rules_come_in_order(identities):
     # Each note would be found under "b.md" or "b" by a weaker rule than the one before it.
     names = identities(
         {
-            "b.md": "",
-            "p/titled.md": titled("b"),
-            "p/b.md": "",
-            "p/B.md": "",
+            "b.md": "", "p/titled.md": titled("b"), "p/b.md": "", "p/B.md": "",
             "p/aliased.md": "---\naliases: [b, only alias, P/Titled]\n---\n",
         }
-    )
+    )  # fmt: skip
 
     assert selected(names, "b.md") == "b.md"  # exact path
     assert selected(names, "b") == "p/titled.md"  # title before file name

@@ -57,15 +57,12 @@ def test_the_frontmatter_decides_where_it_says_something(tmp_path):
     [
         ("Which composer wrote the opera?", "en"),
         ("Wie viele Punkte gab die Verteidigung ab?", "de"),
-        ("¿Cuántos puntos dio la defensa?", "es"),
-        ("RAG 시스템의 embedding 모델은?", "ko"),
+        ("¿Cuántos puntos dio la defensa?", "es"), ("RAG 시스템의 embedding 모델은?", "ko"),
         ("Combien de points la défense a-t-elle cédés ?", None),
-        ("Hoeveel punten gaf de verdediging op?", None),
-        ("日本語のテキスト", None),
-        ("Qdrant Edge 0.8", None),
-        ("", None),
+        ("Hoeveel punten gaf de verdediging op?", None), ("日本語のテキスト", None),
+        ("Qdrant Edge 0.8", None), ("", None),
     ],
-)
+)  # fmt: skip
 def test_function_words_tell_a_known_language_and_nothing_is_guessed(text: str, language: str):
     assert known_language(text) == language
 

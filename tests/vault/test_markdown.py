@@ -38,18 +38,11 @@ def test_blocks_are_whole_and_in_order():
     found = [(block.kind, block.span.slice(text)) for block in parse(text).blocks]
 
     assert found == [
-        ("heading", "# H"),
-        ("paragraph", "para\nmore"),
-        ("list", "- a\n\n  b\n- c"),
-        ("quote", "> q\n> r"),
-        ("code", "```py\nx\n\ny\n```"),
-        ("code", "    ind\n\n    ented"),
-        ("table", "| a |\n|---|\n| b |"),
-        ("html", "<div>\nx\n</div>"),
-        ("math", "$$\nx\n$$"),
-        ("rule", "***"),
-        ("footnote", "[^1]: foot"),
-    ]
+        ("heading", "# H"), ("paragraph", "para\nmore"), ("list", "- a\n\n  b\n- c"),
+        ("quote", "> q\n> r"), ("code", "```py\nx\n\ny\n```"), ("code", "    ind\n\n    ented"),
+        ("table", "| a |\n|---|\n| b |"), ("html", "<div>\nx\n</div>"), ("math", "$$\nx\n$$"),
+        ("rule", "***"), ("footnote", "[^1]: foot"),
+    ]  # fmt: skip
 
 
 def test_text_with_math_in_it_is_a_paragraph():

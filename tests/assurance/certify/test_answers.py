@@ -8,19 +8,13 @@ from gigamind.errors import InputError
 
 def test_answers_are_certified_on_both_scales(run_folder, labels_file):
     answers = [
-        answer("x", 1.0),
-        answer("y", 0.5),
-        answer("z", 0.0),
-        answer("w", None),
+        answer("x", 1.0), answer("y", 0.5), answer("z", 0.0), answer("w", None),
         answer("v", 1.0, judged=False),
-    ]
+    ]  # fmt: skip
     rows = [
-        {"id": "x", "correctness": 1.0, "utility": 1.0},
-        {"id": "y", "correctness": 0.0},
-        {"id": "z", "correctness": 0.0},
-        {"id": "w", "utility": 0.5},
-        {"id": "v", "utility": 0.5},
-    ]
+        {"id": "x", "correctness": 1.0, "utility": 1.0}, {"id": "y", "correctness": 0.0},
+        {"id": "z", "correctness": 0.0}, {"id": "w", "utility": 0.5}, {"id": "v", "utility": 0.5},
+    ]  # fmt: skip
     card = card_of(run_folder(items=answers, task="answers"), labels=labels_file(rows))
     correctness, utility = card.scales
     assert (correctness.kind, correctness.overall.positive) == ("graded", None)

@@ -95,13 +95,10 @@ MARKET = Source(
     "answer, doubt",
     [
         ("The market moves to the hall when it rains.", None),
-        ("All stalls sell fruit.", "other_limits"),
-        ("Almost all stalls sell fruit.", None),
-        ("Tables are free.", None),
-        ("Bakers are closed on Mondays.", "other_limits"),
+        ("All stalls sell fruit.", "other_limits"), ("Almost all stalls sell fruit.", None),
+        ("Tables are free.", None), ("Bakers are closed on Mondays.", "other_limits"),
         ("On Mondays some bakers are closed.", None),
-        ("Only dogs are welcome at the market.", "other_limits"),
-        ("One kilo costs 4 coins.", None),
+        ("Only dogs are welcome at the market.", "other_limits"), ("One kilo costs 4 coins.", None),
         ("When the river is high, the bridge could be closed.", None),
         ("The parade passes through seven towns.", None),
     ],
@@ -234,12 +231,6 @@ def test_correctness_is_the_share_of_supported_claims():
         "supported", "not_found", "supported", "contradicted",
     ]  # fmt: skip
     assert found.correctness == 2 / 4
-
-
-def test_a_claim_that_is_believed_no_more_is_not_correct():
-    found = judged("Anna Berg waters the orchids every morning.")
-    assert [(one.verdict, one.doubt) for one in found.claims] == [("not_found", "other_word")]
-    assert found.correctness == 0.0
 
 
 WRAPPED = Source(

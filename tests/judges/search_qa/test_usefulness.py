@@ -8,18 +8,10 @@ from gigamind.judges.search_qa.judgement import _confidence, _outcome, _utility
 @pytest.mark.parametrize(
     ("answerable", "note", "quote", "expected"),
     [
-        (
-            True,
-            1,
-            "연차는 입사 첫해에 15일을 준다.",
-            0.0,
-        ),  # the notes do answer: to say that they do not is no use
-        (
-            True,
-            1,
-            "꾸며 낸 문장으로 답이 있다고 한다.",
-            0.0,
-        ),  # told, not proven: nor is the abstention
+        # The notes do answer: to say that they do not is no use.
+        (True, 1, "연차는 입사 첫해에 15일을 준다.", 0.0),
+        # Told, not proven: nor is the abstention.
+        (True, 1, "꾸며 낸 문장으로 답이 있다고 한다.", 0.0),
         (False, None, "", 1.0),
     ],
 )
@@ -50,11 +42,6 @@ def test_a_word_of_the_model_turns_no_claim_into_an_abstention():
     reply = reply_of(aside("abstention", "연차는 99일이다."))
     judged = judge_by(Scripted(reply), "연차는 99일이다.")
     assert (judged.outcome, judged.correctness) == ("judged", 0.0)
-
-
-@pytest.mark.parametrize(("said", "expected"), [(True, 0.0), (False, 1.0)])
-def test_an_abstention_is_credited_only_where_nobody_says_that_the_notes_answer(said, expected):
-    assert _utility("abstained", 0.5, answerable=said, correct=None, answers=True) == expected
 
 
 @pytest.mark.parametrize(

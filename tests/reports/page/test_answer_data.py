@@ -98,12 +98,8 @@ def test_the_pieces_of_an_answer_are_the_answer_with_its_claims_marked(item):
     found = _pieces(item)
     assert "".join(text for text, _, _ in found) == ANSWER
     assert [(kind, number) for _, kind, number in found] == [
-        ("", 0),
-        ("supported", 1),
-        ("", 0),
-        ("unverified", 2),
-        ("", 0),
-    ]
+        ("", 0), ("supported", 1), ("", 0), ("unverified", 2), ("", 0),
+    ]  # fmt: skip
 
 
 def test_a_sentence_that_is_no_claim_stands_among_the_pieces_by_its_role(item):

@@ -22,16 +22,10 @@ def marked(item):
 
 def test_each_link_of_a_note_is_marked_by_what_became_of_it(make_note):
     assert _pieces(make_note()) == [
-        ("👋 See ", "", ""),
-        ("Beta", "hit", "beta.md"),
-        (", ", "", ""),
-        ("Gamma", "novel", "gamma.md"),
-        (" and ", "", ""),
-        ("Delta", "linked", "delta.md"),
-        ("; not ", "", ""),
-        ("Omega", "miss", "omega.md"),
-        (".", "", ""),
-    ]
+        ("👋 See ", "", ""), ("Beta", "hit", "beta.md"), (", ", "", ""),
+        ("Gamma", "novel", "gamma.md"), (" and ", "", ""), ("Delta", "linked", "delta.md"),
+        ("; not ", "", ""), ("Omega", "miss", "omega.md"), (".", "", ""),
+    ]  # fmt: skip
 
 
 def test_kinds_of_suggestions(make_note):

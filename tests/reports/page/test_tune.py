@@ -26,14 +26,9 @@ HOSTILE = "</pre><script>alert(1)</script>"
 
 def setting(value, gain=0.0, *, picked=0.0, **changed):
     told = {
-        "mode": "hybrid",
-        "fusion": "weighted",
-        "alpha": 0.7,
-        "title_weight": 0.1,
-        "chunk_chars": 800,
-        "graph_rerank": False,
-        "embedder": "use-multilingual",
-    }
+        "mode": "hybrid", "fusion": "weighted", "alpha": 0.7, "title_weight": 0.1,
+        "chunk_chars": 800, "graph_rerank": False, "embedder": "use-multilingual",
+    }  # fmt: skip
     return TunedSetting(
         setting=SearchSetting.model_validate(told | changed),
         figures={"search.ndcg_at_10": value, "search.mrr": value / 2, "search.hit_at_1": 0.25},
@@ -48,25 +43,12 @@ def setting(value, gain=0.0, *, picked=0.0, **changed):
 
 def tuning(*others, chosen=0, best=0, **changed):
     told = {
-        "app_version": "1.0",
-        "dataset": "q.jsonl",
-        "notes": "vault",
-        "metric": "search.ndcg_at_10",
-        "queries": 120,
-        "left_out": 0,
-        "seed": 42,
-        "folds": 5,
-        "partitions": 20,
-        "level": 0.03,
-        "settings": (setting(0.6), *others),
-        "chosen": chosen,
-        "best": best,
-        "gain": 0.09,
-        "low": 0.02,
-        "high": 0.14,
-        "detectable": 0.05,
+        "app_version": "1.0", "dataset": "q.jsonl", "notes": "vault", "metric": "search.ndcg_at_10",
+        "queries": 120, "left_out": 0, "seed": 42, "folds": 5, "partitions": 20, "level": 0.03,
+        "settings": (setting(0.6), *others), "chosen": chosen, "best": best, "gain": 0.09,
+        "low": 0.02, "high": 0.14, "detectable": 0.05,
         "command": f"gigamind eval search --dataset 'a b' {HOSTILE}",
-    }
+    }  # fmt: skip
     return Tuning.model_validate(told | changed)
 
 

@@ -51,23 +51,13 @@ def test_notes_are_named_in_many_ways(text, numbers, bare):
 @pytest.mark.each(
     "text, numbers",
     [
-        *(("15일입니다 [1].", (1,)), ("15일입니다[1].", (1,)), ("15일입니다. [1] 끝", (1,))),
-        *(
-            ("15일입니다.[1][2] 끝", (1, 2)),
-            ("It is 15 days [1, 2].", (1, 2)),
-            ("It ends [3]", (3,)),
-        ),
-        *(("arr[1].", ()), ("`a [1].`", ()), ("[1](https://a.b)", ()), ("[1]: https://a.b", ())),
-        *(
-            ("값은 [1].", ()),
-            ("The list is [1, 2].", ()),
-            ("x = [1]", ()),
-            ("[^1]", ()),
-            ("[0].", ()),
-        ),
-        *(("끝 [100].", ()), ("f(x)[1].", ()), ("[[1]].", ())),
+        ("15일입니다 [1].", (1,)), ("15일입니다[1].", (1,)), ("15일입니다. [1] 끝", (1,)),
+        ("15일입니다.[1][2] 끝", (1, 2)), ("It is 15 days [1, 2].", (1, 2)), ("It ends [3]", (3,)),
+        ("arr[1].", ()), ("`a [1].`", ()), ("[1](https://a.b)", ()), ("[1]: https://a.b", ()),
+        ("값은 [1].", ()), ("The list is [1, 2].", ()), ("x = [1]", ()), ("[^1]", ()), ("[0].", ()),
+        ("끝 [100].", ()), ("f(x)[1].", ()), ("[[1]].", ()),
     ],
-)
+)  # fmt: skip
 def test_a_number_in_brackets_is_a_citation_only_behind_a_clause(text, numbers):
     assert citations(text) == numbers
     if not numbers:
@@ -91,16 +81,10 @@ def test_a_claim_is_read_without_the_names_of_notes(text, expected):
 @pytest.mark.each(
     "text",
     [
-        *(
-            "노트 90일",
-            "갤럭시 노트 10의 값",
-            "노트 5 권을 샀다",
-            "Note 90 days apply.",
-            "A note in 3 days",
-        ),
-        *("Please note 3 days are needed", "연차는 15일이다.", "노트북 2대에"),
+        "노트 90일", "갤럭시 노트 10의 값", "노트 5 권을 샀다", "Note 90 days apply.", "A note in 3 days",
+        "Please note 3 days are needed", "연차는 15일이다.", "노트북 2대에",
     ],
-)
+)  # fmt: skip
 def test_other_numbers_stay_in_a_claim(text):
     assert without_note_names(text) == text
 
