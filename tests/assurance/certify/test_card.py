@@ -73,10 +73,6 @@ def test_attacks_on_another_judge_are_refused(run_folder, tmp_path):
         card_of(run_folder("more"), attacks=tmp_path / "none.json")
 
 
-def read_card_text(card):
-    return type(card).model_validate_json(card.model_dump_json())
-
-
 def test_equal_runs_give_equal_cards(run_folder):
     folder = run_folder()
     assert card_of(folder) == card_of(folder)

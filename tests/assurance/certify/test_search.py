@@ -22,7 +22,8 @@ def test_a_search_run_is_held_against_the_answerability_of_its_dataset(run_folde
 
 
 def test_figures_are_told_apart_by_language(run_folder):
-    (scale,) = card_of(run_folder()).scales
+    unknown = item("x", answerable=True, judged=False, language=None)
+    (scale,) = card_of(run_folder(items=[*ITEMS, unknown])).scales
     assert {name: group.items for name, group in scale.by_language.items()} == {"en": 5, "ko": 5}
     assert values(scale.by_language["en"])["sensitivity"] == pytest.approx(0.8)
     assert values(scale.by_language["en"])["specificity"] is None

@@ -23,13 +23,6 @@ def test_a_card_from_before_clusters_were_told_can_be_read(card, tmp_path):
     assert read_card(tmp_path) == made
 
 
-def test_a_card_is_valid_for_one_judge_and_one_model(card):
-    made = card()
-    assert made.is_valid_for("f" * 64, "openai/gpt-x")
-    assert not made.is_valid_for("f" * 63 + "0", "openai/gpt-x")
-    assert not made.is_valid_for("f" * 64, "openai/gpt-z")
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [('{"schema_version": "1.0"', "Invalid JSON"), ("{}", "created_at: "), ("[]", "object")],

@@ -1,9 +1,9 @@
 """The page of an answer run: its result, examples, sections and list."""
 
 import re
-from dataclasses import replace
 
 import pytest
+from blocks import HOSTILE, find, harmless, section
 from summaries import answer_summary
 
 from gigamind.i18n import translator
@@ -23,7 +23,6 @@ from gigamind.reports.document import (
     KeyFigures,
     Listing,
     Proportion,
-    Section,
     Table,
 )
 from gigamind.reports.html import render_html
@@ -46,8 +45,11 @@ from gigamind.tasks.answers.view import AnswerView
 
 EN = translator("en")
 VIEW = AnswerView()
-HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=pwned()> & \"' | \u202e"
 NEAREST = "It is 15 days."
+FACT = LabelsReport(
+    correctness=None, utility=None, abstains=None, claims=(),
+    facts=(LabelledFactReport(text="fact", vital=True, note=1, claim=None),),
+)  # fmt: skip
 
 
 def claim(number, verdict, **changes):
@@ -116,10 +118,6 @@ def sections(record):
     return {section.id: section for section in VIEW.sections(record, EN)}
 
 
-def block(section, kind):
-    return next(block for block in section.blocks if isinstance(block, kind))
-
-
 def quality(checked=4):
     rate, low, high = (0.5, 0.15, 0.85) if checked else (None, None, None)
     item = QualityItemRate(
@@ -173,11 +171,9 @@ def test_warnings_name_what_makes_figures_doubtful(make_answers):
 
 
 def test_the_worst_answers_show_their_claim_beside_the_nearest_sentence(make_answers):
-    facts = (LabelledFactReport(text="fact", vital=True, note=1, claim=None),)
-    labels = LabelsReport(correctness=None, utility=None, abstains=None, claims=(), facts=facts)
     items = (
         answer("fine", "supported"),
-        answer("refused", labels=labels),
+        answer("refused", labels=FACT),
         answer("half", "supported", "not_found"),
         answer("none", "not_found"),
         answer("false", "supported", "not_found", "contradicted"),
@@ -193,14 +189,12 @@ def test_the_worst_answers_show_their_claim_beside_the_nearest_sentence(make_ans
 
 
 def test_a_claim_without_any_sentence_and_an_omission_are_examples_with_less(make_answers):
-    facts = (LabelledFactReport(text="fact", vital=True, note=1, claim=None),)
-    labels = LabelsReport(correctness=None, utility=None, abstains=None, claims=(), facts=facts)
     alone = claim(1, "not_found", evidence=None, source=None, note=None)
     lost = answer("a", "not_found")
     lost = lost.model_copy(
         update={"evaluation": lost.evaluation.model_copy(update={"claims": (alone,)})}
     )
-    first, second = VIEW.examples(make_answers(answer("b", labels=labels), lost)).items
+    first, second = VIEW.examples(make_answers(answer("b", labels=FACT), lost)).items
     assert [side.lines[0].text for side in first.sides] == ["claim 1"]
     assert "fact" in second.what
     assert not second.sides
@@ -224,9 +218,7 @@ def test_a_judge_of_ones_own_orders_answers_by_its_first_metric(make_answers, lo
     assert f"text {order[0]}" in examples.items[0].what
     assert re.findall(r"[\d.]+\d", VIEW.result(record)) == ["0.500"]
     assert not {"refusals", "claims"} & sections(record).keys()
-    figures = next(
-        b for b in run_document(VIEW, record, Outcome(), EN).blocks if isinstance(b, KeyFigures)
-    )
+    figures = find(run_document(VIEW, record, Outcome(), EN).blocks, KeyFigures)
     assert [figure.value for figure in figures.figures] == [Proportion(0.5)]
 
 
@@ -238,17 +230,15 @@ def test_answered_and_refused_questions_are_counted_by_whether_notes_answer_them
         *(answer(f"s{n}", unanswerable=True) for n in range(4)),
         answer("lost", evaluated=False),
     )
-    table = block(sections(make_answers(*items))["refusals"], Table)
+    table = find(sections(make_answers(*items))["refusals"].blocks, Table)
     cells = [[int(re.match(r"\d+", cell)[0]) for cell in row[1:]] for row in table.rows]
     assert cells == [[3, 2], [1, 4]]
 
 
 def test_without_labels_of_answerability_there_is_no_table_of_refusals(make_answers):
     assert "refusals" not in sections(make_answers(answer("a", "supported"), answer("b")))
-    facts = (LabelledFactReport(text="fact", vital=True, note=1, claim=None),)
-    labels = LabelsReport(correctness=None, utility=None, abstains=None, claims=(), facts=facts)
-    labelled = make_answers(answer("a", "supported"), answer("b", labels=labels))
-    (row,) = block(sections(labelled)["refusals"], Table).rows
+    labelled = make_answers(answer("a", "supported"), answer("b", labels=FACT))
+    (row,) = find(sections(labelled)["refusals"].blocks, Table).rows
     assert [cell.split()[0] for cell in row[1:]] == ["0", "1"]
 
 
@@ -263,8 +253,8 @@ def test_claims_are_counted_by_verdict_and_by_why_quotes_do_not_prove_them(make_
 
 def test_the_checklist_has_its_pass_rate_and_the_rate_of_each_item(make_answers):
     record = make_answers(answer("a", "supported"), quality=quality())
-    section = sections(record)["checklist"]
-    assert list(block(section, Table).rows) == [
+    blocks = sections(record)["checklist"].blocks
+    assert list(find(blocks, Table).rows) == [
         ("passed", Proportion(0.5, 4), Interval(0.15, 0.85), Count(None)),
         ("Direct?", Proportion(0.5), Interval(0.15, 0.85), Count(1)),
     ]
@@ -273,8 +263,8 @@ def test_the_checklist_has_its_pass_rate_and_the_rate_of_each_item(make_answers)
 
 def test_slices_have_the_metrics_that_any_of_them_measured(make_answers):
     tags = {"rare": part(1, correctness=0.25, utility=None), "often": part(40, correctness=0.75)}
-    section = sections(make_answers(answer("a", "supported"), by_tag=tags))["slices"]
-    assert [row[1:] for row in block(section, Table).rows] == [
+    blocks = sections(make_answers(answer("a", "supported"), by_tag=tags))["slices"].blocks
+    assert [row[1:] for row in find(blocks, Table).rows] == [
         (Count(1), Proportion(0.5)),
         (Count(40), Proportion(0.75)),
         (Count(1), Proportion(0.25)),
@@ -288,10 +278,7 @@ def test_the_page_shows_hostile_and_long_texts_as_texts(make_answers, lang):
     long = answer("b", "not_found", question="q" * 500)
     record = make_answers(bad, long, by_tag={HOSTILE: part(1, correctness=0.5)})
     page = run_document(VIEW, record, Outcome(), translator(lang))
-    rendered = render_html(page, translator(lang))
-    assert rendered.count("<script") == 2  # the data and ours
-    assert "<img" not in rendered
-    assert "\u202e" not in rendered.partition('id="data">')[0]
+    harmless(page, lang)
     assert not re.search(r"(?<!\\)<", render_markdown(page, translator(lang)))
 
 
@@ -307,17 +294,12 @@ def test_an_interrupted_run_counts_what_was_not_run(make_answers):
     record = make_answers(answer("a", "supported"), counts={"not_run": 3})
     assert VIEW.not_run(record.summary) == 3
     left = quality().model_copy(update={"not_run": 5})
-    assert (
-        VIEW.not_run(
-            replace(record, summary=record.summary.model_copy(update={"quality": left})).summary
-        )
-        == 5
-    )
+    assert VIEW.not_run(record.summary.model_copy(update={"quality": left})) == 5
 
 
 def test_the_list_is_a_section_that_only_html_shows(make_answers):
     record = make_answers(answer("a", "supported"))
     page = run_document(VIEW, record, Outcome(), EN)
-    section = next(b for b in page.blocks if isinstance(b, Section) and b.id == "list")
-    assert block(section, Listing).script == "answer_item.js"
-    assert not section.folded
+    found = section(page, "list")
+    assert find(found.blocks, Listing).script == "answer_item.js"
+    assert not found.folded

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gigamind.i18n import translator
 from gigamind.records.schema import PassageReport
-from gigamind.tasks.links.task import LinkTask, _kind_of, _pieces
+from gigamind.tasks.links.task import LinkTask, _pieces
 
 EN = translator("en")
 
@@ -28,10 +28,6 @@ def test_each_link_of_a_note_is_marked_by_what_became_of_it(make_note):
     ]  # fmt: skip
 
 
-def test_kinds_of_suggestions(make_note):
-    assert [_kind_of(one) for one in make_note().suggestions] == ["hit", "novel", "linked"]
-
-
 def test_a_rejected_link_is_not_missed(make_note):
     item = make_note()
     rejected = item.expected[1].model_copy(update={"label": "reject"})
@@ -50,22 +46,13 @@ def test_of_two_links_in_one_place_the_right_one_is_seen_and_both_are_named(make
 @pytest.mark.parametrize(("length", "gap"), [(720, ""), (721, "241")])
 def test_what_lies_far_from_every_link_is_left_out_and_counted(make_note, length, gap):
     text = "Beta" + "x" * length + "Omega"
-    places = {"Beta": (0, 4), "Omega": (len(text) - 5, len(text))}
     item = make_note(text=text, suggestions=())
-    expected = tuple(
-        row.model_copy(
-            update={
-                "passage": PassageReport(
-                    note="a.md",
-                    utf16_start=places[row.anchor][0],
-                    utf16_end=places[row.anchor][1],
-                    text=row.anchor,
-                )
-            }
-        )
-        for row in item.expected
-    )
-    found = _pieces(item.model_copy(update={"expected": expected}))
+    expected = []
+    for row in item.expected:
+        end = text.index(row.anchor) + len(row.anchor)
+        place = {"utf16_start": end - len(row.anchor), "utf16_end": end}
+        expected.append(row.model_copy(update={"passage": row.passage.model_copy(update=place)}))
+    found = _pieces(item.model_copy(update={"expected": tuple(expected)}))
     assert [text for text, kind, _ in found if kind == "gap"] == ([gap] if gap else [])
     left = sum(int(text) if kind == "gap" else len(text) for text, kind, _ in found)
     assert left == len(text)
@@ -82,16 +69,13 @@ def test_pieces_put_together_are_the_text(make_note, data):
         st.lists(st.tuples(st.sampled_from(edges), st.sampled_from(edges)), max_size=4)
     )
     base = make_note(text=text, expected=())
-    suggestions = tuple(
-        base.suggestions[0].model_copy(
-            update={
-                "anchor": PassageReport(
-                    note="a.md", utf16_start=min(pair), utf16_end=max(pair), text="x"
-                )
-            }
-        )
+    anchors = [
+        PassageReport(note="a.md", utf16_start=min(pair), utf16_end=max(pair), text="x")
         for pair in pairs
         if pair[0] != pair[1]
+    ]
+    suggestions = tuple(
+        base.suggestions[0].model_copy(update={"anchor": anchor}) for anchor in anchors
     )
     assert units == edges[-1]
     found = _pieces(base.model_copy(update={"suggestions": suggestions}))
