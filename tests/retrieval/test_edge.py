@@ -71,16 +71,6 @@ def test_a_temporary_index_that_cannot_be_built_leaves_nothing_behind(content_of
     assert list(temporary.iterdir()) == []
 
 
-def test_a_cached_index_is_opened_without_asking_for_vectors_again(content_of, tmp_path, known):
-    open_edge(content_of(known.vectors), tmp_path).close()
-
-    index = open_edge(replace(content_of(known.vectors), vectors=fail), tmp_path)
-
-    assert index.nearest(known.query, 5)[0].tolist() == np.argsort(-known.exact)[:5].tolist()
-    index.close()
-    assert [entry.name for entry in tmp_path.iterdir()] == ["model-content"]
-
-
 def test_two_processes_read_one_cached_index_at_the_same_time(content_of, tmp_path):
     code = """
         index = open_edge(content, Path(os.environ["FOLDER"]))

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.retrieval.embed import unit_rows
 from gigamind.retrieval.embedders import UseMultilingual, load_embedder
 
 TEXTS = ["The cat sat.", "고양이가 앉았다.", "배터리 교체 절차", "", "👋", "x" * 500]
@@ -58,9 +57,3 @@ def test_an_unknown_provider_is_an_input_error_that_names_the_known_ones(name):
         load_embedder(name)
     assert caught.value.exit_code == 1
     assert caught.value.message.values["name"] == name
-
-
-def test_a_zero_vector_stays_zero():
-    assert unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32)) == pytest.approx(
-        np.array([[0.6, 0.8], [0.0, 0.0]])
-    )

@@ -54,16 +54,6 @@ def test_vectors_stand_in_the_order_of_the_texts(cached, tmp_path):
     assert list(tmp_path.rglob("*.sqlite")) == ([cache] if cache else [])
 
 
-def test_a_text_is_embedded_once_whatever_the_run(cache):
-    first = embed_all(Counting(), TEXTS, cache, quiet)
-    again = Counting()
-
-    second = embed_all(again, TEXTS, cache, quiet)
-
-    assert again.embedded == []
-    assert second.tolist() == first.tolist()
-
-
 def test_only_what_changed_is_embedded(cache):
     embed_all(Counting(), TEXTS, cache, quiet)
     embedder = Counting()
@@ -72,14 +62,6 @@ def test_only_what_changed_is_embedded(cache):
 
     assert embedder.embedded == ["새 문장"]
     assert vectors[2].tolist() == embedder.embed_query("새 문장").tolist()
-
-
-def test_a_text_that_stands_twice_is_embedded_once(cache):
-    embedder = Counting()
-
-    embed_all(embedder, ["same"] * 200, cache, quiet)
-
-    assert embedder.embedded == ["same"]
 
 
 def test_another_model_starts_afresh_and_leaves_the_first_ones_vectors(cache):

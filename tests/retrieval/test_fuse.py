@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gigamind.retrieval.edge import open_edge
-from gigamind.retrieval.fuse import ChunkLayout, Fusion, Scored, boosts, highest, score_notes
+from gigamind.retrieval.fuse import ChunkLayout, Fusion, boosts, highest, score_notes
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -107,19 +107,6 @@ def falling(plain_index, first, last):
     return plain_index(np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1))
 
 
-def test_a_note_outside_the_shortlist_wins_by_its_words(plain_index):
-    # 100 notes of a chunk each, falling in cosine from 1 to 0.01; the last is the only one with the words.
-    index = falling(plain_index, 1, 0.01)
-
-    scored = score_notes(
-        LAST, ChunkLayout.of([1] * 100), Fusion(0.3, np.ones(100), topk=2), index, EAST
-    )
-
-    assert scored.top(2).tolist() == [99, 0]
-    assert scored.base[99] == pytest.approx(0.3 * 0.01 + 0.7)  # never 0.7 for having missed a list
-    assert scored.base[0] == pytest.approx(0.3)
-
-
 def test_a_chunk_that_the_engine_cannot_tell_from_the_last_of_its_list_is_its_notes_best(
     plain_index,
 ):
@@ -144,58 +131,6 @@ def test_notes_that_cannot_take_a_place_are_never_looked_up(plain_index):
 
     # The 64th cosine is 0.37: note 99 may reach 0.68, the other notes outside 0.18, below the second's 0.495.
     assert index.asked == [99]
-
-
-def test_a_boost_lifts_a_note_from_outside_the_shortlist(plain_index):
-    # Places 66 to 100 miss the shortlist by a hair; only the last is central.
-    index = falling(plain_index, 0.9, 0.89)
-
-    scored = score_notes(
-        np.zeros(100), ChunkLayout.of([1] * 100), Fusion(1.0, 1 + 0.2 * LAST, 1), index, EAST
-    )
-
-    assert scored.top(1).tolist() == [99]
-    assert scored.base[99] == pytest.approx(0.89)
-    assert scored.final[99] == pytest.approx(1.2 * 0.89)
-
-
-def test_notes_without_any_score_take_no_place(plain_index):
-    index = plain_index(np.array([[-1.0, 0.0]] * 100))
-
-    scored = score_notes(
-        np.zeros(100), ChunkLayout.of([1] * 100), Fusion(0.7, np.ones(100), 10), index, EAST
-    )
-
-    assert scored.top(10).tolist() == []
-
-
-def test_a_note_is_worth_its_best_chunk_in_each_leg(plain_index):
-    index = plain_index(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]))
-
-    scored = score_notes(
-        np.array([0.0, 1.0, 0.5]), ChunkLayout.of([2, 1]), Fusion(0.7, np.ones(2), 2), index, EAST
-    )
-
-    # Note 0: cosine 1 of its first chunk, keyword 1 of its second.  Note 1: 0.7 * 0.6 + 0.3 * 0.5.
-    assert scored.base == pytest.approx([1.0, 0.57])
-
-
-def test_a_layout_gives_each_note_its_chunks():
-    layout = ChunkLayout.of([2, 1, 3])
-
-    assert layout.note_of.tolist() == [0, 0, 1, 2, 2, 2]
-    assert layout.chunks(np.array([2, 0])).tolist() == [3, 4, 5, 0, 1]
-    assert layout.best(np.array([0.1, 0.4, 0.3, 0.2, 0.9, 0.1])).tolist() == [0.4, 0.3, 0.9]
-
-
-def test_notes_stand_by_final_score_and_not_by_base_score():
-    base, final = np.array([0.9, 0.8]), np.array([0.9, 0.96])
-    assert Scored(base, base, base, final).top(2).tolist() == [1, 0]
-
-
-def test_equal_notes_fall_by_place_and_so_by_path_as_in_trec_eval():
-    final = np.array([0.5, 1.0, 0.5, 0.5])  # a.md, b.md, c.md, 다.md: notes stand in path order
-    assert Scored(final, final, final, final).top(3).tolist() == [1, 3, 2]
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 64, 1_000, 5_000]), st.integers(1, 40))

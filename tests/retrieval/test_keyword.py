@@ -61,15 +61,6 @@ def test_scores_over_a_real_vault_equal_those_of_rank_bm25(query):
     )
 
 
-def test_a_score_worked_out_by_hand():
-    # Four documents of lengths 2, 2, 1 and 3, so 2 on average; "rag" stands in one, once.
-    # idf = ln(3.5 / 1.5), the share of one occurrence 1 * 2.5 / (1 + 1.5 * (0.25 + 0.75 * 2 / 2)) = 1.
-    index = build_keyword_index(["rag vector", "b c", "d", "e f g"])
-
-    assert index.scores("rag") == pytest.approx([math.log(3.5 / 1.5), 0, 0, 0])
-    assert index.scores("rag rag") == pytest.approx([2 * math.log(3.5 / 1.5), 0, 0, 0])
-
-
 BOOKS = ["책을 샀다", "정책을 폈다", "b c", "d e f"]
 
 

@@ -1,7 +1,6 @@
 """What is kept between runs, what is not, and what a broken cache says."""
 
 import os
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.errors import IndexingError, InputError
+from gigamind.errors import IndexingError
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
@@ -160,36 +159,12 @@ def test_a_damaged_keyword_index_is_built_again(content, search, tmp_path):
     assert file.read_bytes() == whole
 
 
-def test_a_corrupt_embedding_cache_is_an_indexing_error_with_its_mend(search, tmp_path):
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "embeddings.sqlite").write_bytes(b"no database " * 500)
-
-    with pytest.raises(IndexingError, match=r"embeddings\.sqlite.* --cache-dir") as caught:
-        search()
-    assert caught.value.exit_code == 2
-
-
 @pytest.mark.parametrize("mode", ["keyword", "semantic"])
 def test_a_cache_that_cannot_be_written_is_an_indexing_error_with_its_mend(mode, search, tmp_path):
     (tmp_path / "file").touch()
 
     with pytest.raises(IndexingError, match="--cache-dir"):
         search(mode=mode, cache=tmp_path / "file" / "cache")
-
-
-def test_a_qdrant_server_that_is_not_there_is_an_indexing_error(search, monkeypatch):
-    monkeypatch.setattr("gigamind.retrieval.server._PATIENCE_S", 0.5)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
-
-    with pytest.raises(IndexingError, match=url):
-        search(qdrant_url=url)
-
-
-def test_an_unknown_embedder_is_an_input_error(search):
-    with pytest.raises(InputError, match="word2vec"):
-        search(embedder="word2vec")
 
 
 def test_a_vault_of_empty_notes_is_found_by_its_titles(search):
@@ -245,12 +220,6 @@ with open_retriever(vault, Identities(vault.notes), RetrievalSettings(mode={mode
     assert judge_by_threshold(found.search("batteries"), 0.01).unanswerable is False
 print(end="", flush=True)
 """
-
-
-def test_importing_the_package_loads_nothing_heavy(tmp_path):
-    code = "import gigamind.retrieval.prepare, gigamind.judges.unanswerable, gigamind.retrieval.litellm\n"
-
-    assert run_without_network(code, tmp_path) == []
 
 
 def test_the_default_search_needs_no_network_and_only_its_own_libraries(write_vault):

@@ -104,14 +104,6 @@ def test_a_collection_that_another_run_has_just_created_is_filled(
     assert index.nearest(known.query, 1)[0].tolist() == [int(np.argmax(known.exact))]
 
 
-def test_a_server_that_fails_is_an_indexing_error(engine, content_of, known):
-    index = open_collection(content_of(known.vectors), engine)
-    engine.delete_collection(NAME)
-
-    with pytest.raises(IndexingError):
-        index.nearest(known.query, 1)
-
-
 @pytest.fixture
 def impatient(monkeypatch):
     """What waits for half a minute waits for a third of a second."""
@@ -169,18 +161,6 @@ class Answer(Answering):
 def http_server():
     with listening(Answer, seen=[]) as server:
         yield server
-
-
-def test_the_key_goes_to_the_server(http_server, monkeypatch):
-    monkeypatch.setenv(_KEY_VARIABLE, "secret-key-123")
-    http_server.status = 200
-    http_server.body = b'{"result": {"collections": []}, "status": "ok", "time": 0.0}'
-
-    with pytest.warns(UserWarning, match="insecure connection"):
-        client = connect(f"http://127.0.0.1:{http_server.server_port}")
-
-    assert http_server.seen == [("/collections", "secret-key-123")]
-    client.close()
 
 
 @pytest.mark.usefixtures("impatient")
