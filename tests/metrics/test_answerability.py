@@ -20,25 +20,20 @@ def test_figures_of_a_worked_example():
     assert judged.false_refusals == 0.2
 
 
-def test_a_judge_that_never_says_unanswerable_has_no_precision():
-    judged = Confusion(tp=0, fp=0, fn=5, tn=5)
-    assert (judged.precision, judged.recall, judged.f1, judged.far) == (None, 0.0, 0.0, 1.0)
-
-
-def test_without_unanswerable_items_recall_and_far_are_undefined():
-    judged = Confusion(tp=0, fp=2, fn=0, tn=5)
-    assert (judged.precision, judged.recall, judged.f1, judged.far) == (0.0, None, 0.0, None)
-
-
-@pytest.mark.parametrize("judged", [Confusion(0, 0, 0, 0), Confusion(0, 0, 0, 9)])
-def test_with_nothing_to_catch_and_nothing_caught_every_figure_is_undefined(judged):
-    assert (judged.precision, judged.recall, judged.f1, judged.far) == (None, None, None, None)
-
-
-def test_a_judge_that_refuses_all_has_no_far_and_every_refusal_is_false():
-    judged = Confusion(tp=5, fp=5, fn=0, tn=0)
-    assert (judged.far, judged.false_refusals) == (0.0, 1.0)
-    assert Confusion(tp=5, fp=0, fn=0, tn=0).false_refusals is None
+@pytest.mark.parametrize(
+    ("judged", "precision", "recall", "f1", "far", "false_refusals"),
+    [
+        (Confusion(tp=0, fp=0, fn=5, tn=5), None, 0.0, 0.0, 1.0, 0.0),  # never says unanswerable
+        (Confusion(tp=0, fp=2, fn=0, tn=6), 0.0, None, 0.0, None, 0.25),
+        (Confusion(tp=0, fp=0, fn=0, tn=0), None, None, None, None, None),
+        (Confusion(tp=0, fp=0, fn=0, tn=9), None, None, None, None, 0.0),
+        (Confusion(tp=5, fp=5, fn=0, tn=0), 0.5, 1.0, 2 / 3, 0.0, 1.0),  # refuses all
+        (Confusion(tp=5, fp=0, fn=0, tn=0), 1.0, 1.0, 1.0, 0.0, None),
+    ],
+)
+def test_a_figure_over_nothing_is_undefined(judged, precision, recall, f1, far, false_refusals):
+    assert (judged.precision, judged.recall, judged.f1) == (precision, recall, f1)
+    assert (judged.far, judged.false_refusals) == (far, false_refusals)
 
 
 @pytest.mark.parametrize(

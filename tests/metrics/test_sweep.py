@@ -34,20 +34,6 @@ def test_the_counts_change_at_each_score_and_nowhere_else():
     ]  # fmt: skip
 
 
-def test_a_score_equal_to_the_setting_counts_as_answerable():
-    assert counts_at(ITEMS, 0.3) == Confusion(tp=1, fp=1, fn=1, tn=2)
-    assert counts_at(ITEMS, np.nextafter(0.3, 1)) == Confusion(tp=2, fp=1, fn=0, tn=2)
-
-
-def test_an_item_without_a_hit_is_unanswerable_at_every_setting():
-    items = [(UNANSWERABLE, None), (ANSWERABLE, 0.5)]
-    assert counts_at(items, 0.0) == Confusion(tp=1, fp=0, fn=0, tn=1)
-
-
-def test_a_perfect_score_is_below_no_setting():
-    assert counts_at([(ANSWERABLE, 1.0)], 1.0) == Confusion(tp=0, fp=0, fn=0, tn=1)
-
-
 def test_no_items_give_the_two_ends_with_nothing_counted():
     assert [(p.min_score, p.counts) for p in sweep([])] == [
         (0.0, Confusion(0, 0, 0, 0)),

@@ -185,14 +185,6 @@ def test_ratios_agree_with_scipy(monkeypatch):
     assert (found.low, found.high) == pytest.approx((ends.low, ends.high), abs=close)
 
 
-def test_about_95_of_100_intervals_cover_the_true_mean():
-    # 1 000 samples of 80 uniform values.  Binomial deviation 0.7 %; at n = 80 a percentile interval covers some 94 %.
-    samples = np.random.default_rng(7).random((80, 1000))
-    found = _mean_intervals(samples, seed=42, label="coverage")
-    covered = statistics.fmean(interval.low <= 0.5 <= interval.high for interval in found)
-    assert 0.92 < covered < 0.97
-
-
 def test_about_95_of_100_intervals_over_clusters_cover_the_true_mean(claims, monkeypatch):
     # 2 000 simulated shares of right verdicts, 0.6 * 0.9 + 0.4 * 0.75 in truth.  Binomial deviation 0.5 %.
     monkeypatch.setattr(intervals, "_RESAMPLES", 500)

@@ -12,12 +12,6 @@ def test_the_interval_is_that_of_scipy():
         assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_none_of_ten_may_still_be_a_quarter():
-    found = wilson(0, 10)
-    assert found.low == 0.0
-    assert found.high == pytest.approx(0.2775, abs=1e-4)
-
-
 def test_items_that_count_as_fewer_have_the_interval_of_fewer():
     assert wilson(6, 20, effective=10) == wilson(3, 10)
     assert wilson(3, 10, effective=10.0) == wilson(3, 10)

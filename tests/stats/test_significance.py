@@ -11,22 +11,6 @@ def _p(values, seed=42, label="t", **options):
     return _sign_flip(np.array(values, dtype=np.float64), seed=seed, label=label, **options)
 
 
-@pytest.mark.each(
-    "improved, worse, expected",
-    [
-        (1, 7, 18 / 256),  # of 8 tosses: 1 + 8 ways to have at most one head; twice that
-        (7, 1, 18 / 256),
-        (0, 6, 2 / 64),
-        (0, 5, 2 / 32),
-        (0, 1, 1.0),
-        (3, 3, 1.0),  # twice P(at most 3 of 6) is 1.31
-        (0, 0, 1.0),
-    ],
-)
-def test_mcnemar_worked_out_by_hand(improved, worse, expected):
-    assert _mcnemar(improved, worse) == pytest.approx(expected, rel=1e-12)
-
-
 @given(st.integers(0, 3000), st.integers(0, 3000))
 def test_mcnemar_is_the_binomial_test_on_the_changes(improved, worse):
     changed = improved + worse
