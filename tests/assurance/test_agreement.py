@@ -25,13 +25,10 @@ def test_repetitions_differ_by_the_mean_distance_of_their_pairs(runs, value, n):
 
 def test_the_worst_misses_are_the_farthest_then_the_surest_then_by_id():
     verdicts = [
-        one("near", 1.0, 0.8),
-        one("c", 0.0, 1.0, confidence=0.5),
-        one("b", 0.0, 1.0, confidence=0.9),
-        one("a", 0.0, 1.0, confidence=0.5),
-        one("half", 0.0, 0.5),
-        one("right", 1.0, 1.0),
-    ]
+        one("near", 1.0, 0.8), one("c", 0.0, 1.0, confidence=0.5),
+        one("b", 0.0, 1.0, confidence=0.9), one("a", 0.0, 1.0, confidence=0.5),
+        one("half", 0.0, 0.5), one("right", 1.0, 1.0),
+    ]  # fmt: skip
     assert [m.id for m in _worst_misses(verdicts, least=0.5)] == ["b", "a", "c", "half"]
     assert [m.id for m in _worst_misses(verdicts, least=0.51)] == ["b", "a", "c"]
 

@@ -78,12 +78,10 @@ def test_a_leak_is_a_sentence_of_the_instructions_in_the_text():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("x abcdefghij klmnopqr. y", True),
-        ("x abcdefghij\n  klmnopqr. y", True),
-        ("x abcdefghij klmnopq. y", False),
-        ("Short one.", False),
+        ("x abcdefghij klmnopqr. y", True), ("x abcdefghij\n  klmnopqr. y", True),
+        ("x abcdefghij klmnopq. y", False), ("Short one.", False),
     ],
-)
+)  # fmt: skip
 def test_a_sentence_of_twenty_characters_leaks_however_it_is_wrapped(text, expected):
     assert _leaks(text, "abcdefghij klmnopqr. Short one.") is expected
 

@@ -109,12 +109,10 @@ def test_a_right_file_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"goal": "win"}, r"attacks.jsonl:2: goal: "),
-        ({"id": "B!"}, r"attacks.jsonl:2: id: "),
-        ({"payload": ""}, r"attacks.jsonl:2: payload: "),
-        ({"more": 1}, r"attacks.jsonl:2: more: "),
+        ({"goal": "win"}, r"attacks.jsonl:2: goal: "), ({"id": "B!"}, r"attacks.jsonl:2: id: "),
+        ({"payload": ""}, r"attacks.jsonl:2: payload: "), ({"more": 1}, r"attacks.jsonl:2: more: "),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_row_is_named_with_file_and_line(tmp_path, change, message):
     folder = written(
         tmp_path, scenarios=[SCENARIO], attacks=[ATTACK, ATTACK | {"id": "b"} | change]

@@ -112,15 +112,13 @@ def test_a_case_without_a_verdict_neither_passes_nor_fails():
         ({"correctness": (0.2, 0.8)}, {"correctness": 0.8}, 0),
         ({"correctness": (0.2, 0.8)}, {"correctness": 0.19}, 1),
         ({"correctness": (0.2, 0.8)}, {"correctness": 0.81}, 1),
-        ({"correctness": (0.2, 0.8)}, {}, 1),
-        ({"utility": (0.7, 1.0)}, {"utility": 0.7}, 0),
+        ({"correctness": (0.2, 0.8)}, {}, 1), ({"utility": (0.7, 1.0)}, {"utility": 0.7}, 0),
         ({"utility": (0.7, 1.0)}, {"utility": 0.69}, 1),
         ({"unanswerable": False}, {"unanswerable": False}, 0),
-        ({"unanswerable": False}, {"unanswerable": True}, 1),
-        ({"unanswerable": False}, {}, 1),
+        ({"unanswerable": False}, {"unanswerable": True}, 1), ({"unanswerable": False}, {}, 1),
         ({"unanswerable": True, "utility": (0, 0)}, {"unanswerable": False, "utility": 1.0}, 2),
     ],
-)
+)  # fmt: skip
 def test_what_is_expected_is_compared_with_the_verdict(expected, said, misses):
     assert len([*_Expectation(**expected).misses(Observed(Reading(**said)))]) == misses
 

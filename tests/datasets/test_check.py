@@ -350,8 +350,6 @@ def test_labels_that_contradict_one_another_are_told():
     )
     assert [(error.field, error.message.values) for error in result.errors] == [
         ("gains", {"path": '"policies/leave.md"', "grade": 0}),
-        ("gains", {"path": '"policies/leave.md"'}),
-        ("expected_notes", {}),
-        ("gains", {}),
+        ("gains", {"path": '"policies/leave.md"'}), ("expected_notes", {}), ("gains", {}),
         ("expected_all_of[1][0]", {"path": '"gone"', "vault": Path("vault")}),
-    ]
+    ]  # fmt: skip

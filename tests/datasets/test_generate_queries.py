@@ -46,17 +46,13 @@ def test_a_title_becomes_a_question_in_the_language_of_the_note(ask):
     )
     korean, english = made.rows
     assert korean.query in {
-        "결재 규정이 어떻게 되어 있나요?",
-        "결재 규정은 무엇인가요?",
-        "결재 규정을 알고 싶은데 어디에 정리되어 있나요?",
-        "결재 규정에 대해 알려 주세요.",
-    }
+        "결재 규정이 어떻게 되어 있나요?", "결재 규정은 무엇인가요?",
+        "결재 규정을 알고 싶은데 어디에 정리되어 있나요?", "결재 규정에 대해 알려 주세요.",
+    }  # fmt: skip
     assert english.query in {
-        "What do we know about Leave?",
-        "What should I know about Leave?",
-        "Where is Leave written down?",
-        "Can you tell me about Leave?",
-    }
+        "What do we know about Leave?", "What should I know about Leave?",
+        "Where is Leave written down?", "Can you tell me about Leave?",
+    }  # fmt: skip
     assert (korean.language, english.language) == ("ko", "en")
     assert korean.expected_notes == ("a.md",)
     assert korean.answerable

@@ -39,17 +39,15 @@ def test_an_answer_may_be_labelled_on_one_scale_alone(file):
         ('{"unanswerable": true}', AnswerabilityLabel, "id: "),
         ('{"id": "", "unanswerable": true}', AnswerabilityLabel, "id: "),
         ('{"id": 7.5, "unanswerable": true}', AnswerabilityLabel, "id: "),
-        ("[1]", AnswerabilityLabel, "object"),
-        ('{"id": "a", ', AnswerabilityLabel, "JSON"),
+        ("[1]", AnswerabilityLabel, "object"), ('{"id": "a", ', AnswerabilityLabel, "JSON"),
         pytest.param("[" * 100_000, AnswerabilityLabel, "JSON", id="deep"),
-        (b"\xff", AnswerabilityLabel, "JSON"),
-        ('{"id": "a"}', AnswerLabel, "correctness"),
+        (b"\xff", AnswerabilityLabel, "JSON"), ('{"id": "a"}', AnswerLabel, "correctness"),
         ('{"id": "a", "utility": 1.01}', AnswerLabel, "utility: "),
         ('{"id": "a", "utility": -0.01}', AnswerLabel, "utility: "),
         ('{"id": "a", "utility": NaN}', AnswerLabel, "utility: "),
         ('{"id": "a", "utility": "0.5"}', AnswerLabel, "utility: "),
     ],
-)
+)  # fmt: skip
 def test_a_row_that_is_no_label_is_named_with_its_line(file, row, model, message):
     content = row if isinstance(row, bytes) else row.encode()
     path = file(b"\n" + content)

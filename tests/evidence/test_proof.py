@@ -73,13 +73,11 @@ def test_of_cut_quotes_that_were_held_out_it_refuses_as_many_as_measured():
         ("It was sent to Anna by mail", "It was sent to Emma by mail", "name"),
         ("회의는 대전에서 연다", "회의는 부산에서 연다", "wording"),
         ("김민수 팀장이 승인한다", "김민주 팀장이 승인한다", "wording"),
-        ("정규직만 신청한다", "정규직 신청한다", "wording"),
-        ("신청한다", "신청했다", "wording"),
+        ("정규직만 신청한다", "정규직 신청한다", "wording"), ("신청한다", "신청했다", "wording"),
         ("감사팀이 회계팀을 조사한다", "회계팀이 감사팀을 조사한다", "wording"),
         ("감사팀이 회계팀을 조사한다", "감사팀을 회계팀이 조사한다", "wording"),
         ("감사팀이 회계팀은 조사한다", "감사팀은 회계팀이 조사한다", "wording"),
-        ("x < 5", "x > 5", "wording"),
-        ("3일 이내", "3인 이내", "wording"),
+        ("x < 5", "x > 5", "wording"), ("3일 이내", "3인 이내", "wording"),
         ("It is able to run", "It is notable to run", "wording"),
         ("a notable one", "not able one", "negation"),
         ("few people came", "a few people came", "wording"),
@@ -88,7 +86,7 @@ def test_of_cut_quotes_that_were_held_out_it_refuses_as_many_as_measured():
         ("They may park here (only on Sundays).", "They may park here.", "name"),
         ("a committee for accommodations", "a comittee for accomodations", "wording"),
     ],
-)
+)  # fmt: skip
 def test_what_a_quote_changes_is_named(passage, quote, reason):
     assert why(passage, quote) == reason
 

@@ -20,15 +20,9 @@ def test_the_rates_are_shares_of_all_quotes():
     ]
     result = align_all([Quote(text) for text in quotes], [SOURCE])
     assert quality(records(result, [SOURCE])) == AlignmentQuality(
-        quotes=8,
-        exact=2 / 8,
-        normalized=1 / 8,
-        fuzzy=2 / 8,
-        failed=3 / 8,
-        near_miss=1 / 8,
-        ambiguous=1 / 8,
-        critical=1 / 8,
-    )
+        quotes=8, exact=2 / 8, normalized=1 / 8, fuzzy=2 / 8, failed=3 / 8, near_miss=1 / 8,
+        ambiguous=1 / 8, critical=1 / 8,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("outcomes", [(), []])

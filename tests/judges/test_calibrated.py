@@ -38,10 +38,8 @@ SHIPPED = asset("judges") / "unanswerable_calibrated.toml"
 # What the examples' vault says nothing of, five questions each.
 ELSEWHERE = {
     "ko": (
-        "광합성은 식물의 어느 부분에서 일어나?",
-        "월드컵에서 우승을 가장 많이 한 나라는?",
-        "피아노 건반은 모두 몇 개야?",
-        "고래는 왜 포유류로 분류되나요",
+        "광합성은 식물의 어느 부분에서 일어나?", "월드컵에서 우승을 가장 많이 한 나라는?",
+        "피아노 건반은 모두 몇 개야?", "고래는 왜 포유류로 분류되나요",
         "셰익스피어가 쓴 비극 네 편의 제목",
     ),
     "en": (
@@ -51,21 +49,12 @@ ELSEWHERE = {
         "How many chambers does the heart of a frog have?",
         "Why did the Roman Empire fall in the west?",
     ),
-}
+}  # fmt: skip
 SIGNALS = Signals(
-    matched=True,
-    notes=100,
-    candidates=99,
-    cross_lingual=False,
-    bm25_top=8.0,
-    peak=3.0,
-    note_coverage=0.5,
-    word_coverage=0.75,
-    cosine_top=0.6,
-    cosine_lead=0.2,
-    agreement=1.0,
+    matched=True, notes=100, candidates=99, cross_lingual=False, bm25_top=8.0, peak=3.0,
+    note_coverage=0.5, word_coverage=0.75, cosine_top=0.6, cosine_lead=0.2, agreement=1.0,
     nearest_coverage=0.5,
-)
+)  # fmt: skip
 RELIABILITY = {"queries": 40, "auc": 0.9}
 
 

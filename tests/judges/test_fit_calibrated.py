@@ -23,13 +23,9 @@ def row(
     value = strength + number % 5 / 50
     alike = dict.fromkeys((field.name for field in fields(Signals)), value)
     signals = replace(
-        Signals(**alike),
-        matched=strength > 0,
-        notes=100,
-        candidates=candidates,
-        cross_lingual=cross_lingual,
-        bm25_top=10 * value,
-    )
+        Signals(**alike), matched=strength > 0, notes=100, candidates=candidates,
+        cross_lingual=cross_lingual, bm25_top=10 * value,
+    )  # fmt: skip
     key = note or f"note {number}"
     return Labelled(signals, answerable, left_out=False, keys=frozenset({key}))
 

@@ -157,14 +157,12 @@ def test_brackets_that_another_program_may_read_as_a_link_are_left_alone(linked_
 @pytest.mark.parametrize(
     ("text", "linked"),
     [
-        ("\\[게이트\\]", "\\[[게이트](gate.md)\\]"),
-        ("[a\n\n게이트]", "[a\n\n[게이트](gate.md)]"),
-        ("게이트[1]", "[게이트](gate.md)[1]"),
-        ("- [x] 게이트", "- [x] [게이트](gate.md)"),
+        ("\\[게이트\\]", "\\[[게이트](gate.md)\\]"), ("[a\n\n게이트]", "[a\n\n[게이트](gate.md)]"),
+        ("게이트[1]", "[게이트](gate.md)[1]"), ("- [x] 게이트", "- [x] [게이트](gate.md)"),
         ("[a](x.md) 게이트", "[a](x.md) [게이트](gate.md)"),
         ("`[`게이트`]`", "`[`[게이트](gate.md)`]`"),
     ],
-)
+)  # fmt: skip
 def test_brackets_that_are_none_of_a_link_stop_no_link(linked_of, text, linked):
     assert linked_of(text, style="[a](gate.md)").text == linked
 
@@ -279,12 +277,10 @@ def without_anchors(text: str) -> str:
     ("unit", "count"),
     [
         ("이것은 보통 길이의 문장으로 된 단락이며 문과 임계값에 대해 말하고 있다.\n\n", 4_000),
-        ("가", 200_000),
-        ("*", 200_000),
-        ("%%a%% ", 4_000),
+        ("가", 200_000), ("*", 200_000), ("%%a%% ", 4_000),
     ],
     ids=["text", "no space", "stars", "comments"],
-)
+)  # fmt: skip
 def test_a_large_note_takes_linear_time(vault_of, unit, count):
     def prepared(times):
         vault = vault_of({**OTHERS, "note.md": f"게이트가\n\n{unit * times} 게이트를"})

@@ -361,12 +361,10 @@ def test_of_a_phrase_and_its_end_that_mean_one_note_the_surer_is_linked(suggeste
 @pytest.mark.parametrize(
     ("text", "anchors"),
     [
-        ("the on-call rota", ["rota"]),
-        ("the rota-keeper", []),
-        ("a call-rota", ["call-rota"]),
+        ("the on-call rota", ["rota"]), ("the rota-keeper", []), ("a call-rota", ["call-rota"]),
         ("so - call rota - so", ["call rota"]),
     ],
-)
+)  # fmt: skip
 def test_no_phrase_begins_or_ends_within_a_word_of_several_parts(suggester_of, text, anchors):
     known = Known({"a": (1,), "call rota": (0.9,), "call-rota": (0.9,), "rota": (0.8,)})
     notes = {"a.md": "---\ntitle: a\n---\n", "t.md": text}

@@ -176,9 +176,7 @@ ENFORCED = {
         "share": {"type": "number", "description": "of all\n\n{minimum: 0, maximum: 1}"},
         "minimum": {"type": "string"},
         "parts": {
-            "type": "array",
-            "minItems": 1,
-            "items": {"$ref": "#/$defs/P"},
+            "type": "array", "minItems": 1, "items": {"$ref": "#/$defs/P"},
             "description": "{maxItems: 9}",
         },
     },
@@ -189,7 +187,7 @@ ENFORCED = {
             "properties": {"n": {"anyOf": [{"type": "null"}]}},
         }
     },
-}
+}  # fmt: skip
 MESSAGES = ({"role": "system", "content": "You judge."}, {"role": "user", "content": "Is it?"})
 
 

@@ -20,12 +20,10 @@ def row(status="ok", usage=None, **changes):
 
 def test_totals_are_sums_over_every_attempt():
     rows = [
-        row("server_error"),
-        row("invalid_output", Usage(3, 1)),
-        row("ok", Usage(3, 1, 2)),
+        row("server_error"), row("invalid_output", Usage(3, 1)), row("ok", Usage(3, 1, 2)),
         Attempt("q", 1, "store", "ok", "m"),
-    ]
-    found = Totals.of(rows)
+    ]  # fmt: skip
+    found = totals(rows)
     assert (found.http_calls, found.store_hits) == (3, 1)
     assert (found.prompt_tokens, found.completion_tokens, found.cached_tokens) == (6, 2, 2)
     assert found.pico_usd == 4 * 150_000 + 2 * 75_000 + 2 * 600_000

@@ -25,14 +25,9 @@ def server():
 
 def model_of(server: FakeServer, name: str, provider: str = "openai", **more: Any) -> LanguageModel:
     settings = ModelSettings(
-        f"{provider}/{name}",
-        api_base=server.url,
-        key_variable=None,
-        timeout_fixed=True,
-        in_flight_fixed=True,
-        backoff_s=0.01,
-        **more.pop("settings", {}),
-    )
+        f"{provider}/{name}", api_base=server.url, key_variable=None, timeout_fixed=True,
+        in_flight_fixed=True, backoff_s=0.01, **more.pop("settings", {}),
+    )  # fmt: skip
     return LanguageModel(settings, **more)
 
 

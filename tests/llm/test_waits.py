@@ -19,12 +19,10 @@ def ended(model, count=1):
 @pytest.mark.parametrize(
     ("behaviour", "changes"),
     [
-        (";fault=503", {"backoff_s": 30}),
-        (";fault=429;ra=30", {}),
-        ("", {"requests_per_minute": 2}),
-        ("", {"tokens_per_minute": 200}),
+        (";fault=503", {"backoff_s": 30}), (";fault=429;ra=30", {}),
+        ("", {"requests_per_minute": 2}), ("", {"tokens_per_minute": 200}),
     ],
-)
+)  # fmt: skip
 def test_a_wait_ends_when_the_minutes_do_and_nothing_is_sent_after_it(
     behaviour, changes, connected, fake
 ):

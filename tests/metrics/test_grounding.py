@@ -8,11 +8,9 @@ from gigamind.metrics.grounding import ClaimRow, FactRow, GroundingTable, correl
 # Four claims over three notes, of which 1 and 2 bear on the question: the first rests on note 1 and says so, the second
 # rests on note 3 but names note 1, the third is disproved by note 2, the fourth stands nowhere.
 CLAIMS = (
-    ClaimRow("supported", 1, cited=(1,)),
-    ClaimRow("supported", 3, cited=(1,)),
-    ClaimRow("contradicted", 2, cited=(2,)),
-    ClaimRow("not_found", None),
-)
+    ClaimRow("supported", 1, cited=(1,)), ClaimRow("supported", 3, cited=(1,)),
+    ClaimRow("contradicted", 2, cited=(2,)), ClaimRow("not_found", None),
+)  # fmt: skip
 
 ACCOUNTS = ("noise_sensitivity", "hallucination", "self_knowledge")
 
@@ -108,12 +106,9 @@ def test_an_unverified_claim_is_supported_nowhere():
 
 
 rows = st.builds(
-    ClaimRow,
-    st.sampled_from(["supported", "contradicted", "not_found", "unverified"]),
-    st.integers(1, 3),
-    st.sets(st.integers(1, 3)).map(tuple),
-    st.booleans(),
-)
+    ClaimRow, st.sampled_from(["supported", "contradicted", "not_found", "unverified"]),
+    st.integers(1, 3), st.sets(st.integers(1, 3)).map(tuple), st.booleans(),
+)  # fmt: skip
 
 
 @given(st.lists(rows, min_size=1, max_size=6).map(tuple))

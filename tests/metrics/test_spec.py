@@ -23,14 +23,10 @@ def _misses(ranking, qrels, k):
 
 
 OWN = Metric(
-    "search",
-    "ranking",
-    _misses,
-    "misses_at_{k}",
-    Text("misses@{k}", "빗나감@{k}"),
+    "search", "ranking", _misses, "misses_at_{k}", Text("misses@{k}", "빗나감@{k}"),
     about=Text("notes that nobody expected", "정답이 아닌 노트"),
     use=Use(gate=True, lower=True, main=1, page=1),
-)
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -87,12 +83,10 @@ def test_no_metric_is_registered_twice(own):
 @pytest.mark.parametrize(
     "given",
     [
-        {"label": Text("own", "")},
-        {"about": Text("what it is", "")},
-        {"block": "speed"},
+        {"label": Text("own", "")}, {"about": Text("what it is", "")}, {"block": "speed"},
         {"of": _misses},
     ],
-)
+)  # fmt: skip
 def test_a_metric_lacks_nothing(given):
     with pytest.raises(ValueError, match="own"):
         Metric(

@@ -61,13 +61,9 @@ def _summary(p95: float | None, cold: float | None, count: int) -> SummaryReport
 
 # Of runs that search nothing.
 UNSEARCHED = Environment(
-    app_version="0.1.0",
-    git_commit=None,
-    python_version="3.11",
-    embedding_model=None,
-    rag_schema_version="none",
-    packages={},
-)
+    app_version="0.1.0", git_commit=None, python_version="3.11", embedding_model=None,
+    rag_schema_version="none", packages={},
+)  # fmt: skip
 HARDWARE = Hardware(cpu="x", cores=2, memory_gib=1.0, system="Linux", hash="same")
 
 
@@ -188,13 +184,9 @@ def _quality(checked: int, fingerprint: str) -> schema.QualitySummaryReport:
     )
     judge = JudgeReport(kind="checklist", file="judges/quality_gate.toml", fingerprint=fingerprint)
     return schema.QualitySummaryReport(
-        judge=judge,
-        feature="search_qa",
-        min_pass_ratio=0.75,
-        unchecked=0,
-        overall=part,
+        judge=judge, feature="search_qa", min_pass_ratio=0.75, unchecked=0, overall=part,
         by_language={},
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture

@@ -29,9 +29,7 @@ def unanswerable(correctness):
     ("before", "after", "gain", "what"),
     [
         (
-            answer(1.0, 0.5),
-            answer(0.5, 1.0, "It is 20."),
-            -0.5,
+            answer(1.0, 0.5), answer(0.5, 1.0, "It is 20."), -0.5,
             [None, 1.0, 0.5, None, 0.5, 1.0, "It is 20."],
         ),
         (answer(0.5, 0.5), answer(0.5, 0.75), 0.25, [None, 0.5, 0.75]),
@@ -41,7 +39,7 @@ def unanswerable(correctness):
         (answer(None, None, evaluated=True), answer(0.5, None), 0.5, [None]),
         (unanswerable(0.5), unanswerable(None), 1.0, [None]),
     ],
-)
+)  # fmt: skip
 def test_correctness_decides_then_utility(before, after, gain, what):
     found = AnswerComparison().change(before, after)
     assert (found.gain, values_of(found.what)) == (gain, what)

@@ -44,15 +44,13 @@ def gate(snapshot):
 @pytest.mark.parametrize(
     ("held", "judge", "why"),
     [
-        (None, {}, ()),
-        (judge_card(), {"fingerprint": "f2"}, ("f1", "f2")),
+        (None, {}, ()), (judge_card(), {"fingerprint": "f2"}, ("f1", "f2")),
         (judge_card(), {"model": "openai/y"}, ("openai/x", "openai/y")),
         (POOR, {}, ("0.000 (95% CI −0.100 – 0.120)", "100", "0.400")),
-        (judge_card(kappa=(None, None, None)), {}, ()),
-        (judge_card(labels=29), {}, ("29", "30")),
+        (judge_card(kappa=(None, None, None)), {}, ()), (judge_card(labels=29), {}, ("29", "30")),
     ],
     ids=["none", "another judge", "another model", "supports everything", "one label", "few"],
-)
+)  # fmt: skip
 def test_a_model_judge_without_a_card_that_shows_enough_is_what_the_policy_makes_of_it(
     gate, cards, verdict, held, judge, why
 ):

@@ -105,11 +105,9 @@ def test_checks_of_other_checklists_are_not_compared_and_all_else_is(
     assert (mismatch.what, mismatch.severity) == ("checklist", "no-checks")
     judged = gate(baseline, current)
     assert rules(judged) == {
-        "answers.correctness": "passed",
-        "quality.pass_rate": status,
-        "coverage": "passed",
+        "answers.correctness": "passed", "quality.pass_rate": status, "coverage": "passed",
         "verdicts": "passed",
-    }
+    }  # fmt: skip
     assert judged.verdict == verdict
     document = release_document(Release(comparison=found, gate=judged))
     assert mismatch.meaning in str(document.only().blocks)

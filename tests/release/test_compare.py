@@ -76,11 +76,9 @@ def test_items_that_changed_stand_worst_first_with_both_rankings(snapshot):
     comparison = compare(baseline, current)
     found = [(change.id, change.change, values_of(change.what)) for change in comparison.changes]
     assert found == [
-        ("a", "worse", [1, None]),
-        ("u", "worse", [None]),
-        ("b", "worse", [1, 2]),
+        ("a", "worse", [1, None]), ("u", "worse", [None]), ("b", "worse", [1, 2]),
         ("c", "improved", [3, 1]),
-    ]
+    ]  # fmt: skip
     assert comparison.unchanged == 1
     lost = comparison.changes[0]
     assert lost.baseline_ranking[0].note == "right.md"
@@ -233,15 +231,13 @@ def test_a_mode_without_a_model_is_a_change_of_settings_that_names_the_mode(snap
 @pytest.mark.parametrize(
     ("changed", "what", "severity"),
     [
-        ({"dataset": "x"}, "dataset", "refuse"),
-        ({"judge": "x"}, "judge", "refuse"),
-        ({"notes": "x"}, "notes", "no-verdict"),
-        ({"hardware": "x"}, "hardware", "no-verdict"),
+        ({"dataset": "x"}, "dataset", "refuse"), ({"judge": "x"}, "judge", "refuse"),
+        ({"notes": "x"}, "notes", "no-verdict"), ({"hardware": "x"}, "hardware", "no-verdict"),
         ({"schema": "9"}, "index schema", "warn"),
         ({"mode": "keyword"}, "retrieval settings", "no-verdict"),
         ({"fusion": "balanced"}, "retrieval settings", "no-verdict"),
     ],
-)
+)  # fmt: skip
 def test_each_difference_of_the_runs_is_named(snapshot, changed, what, severity):
     found = compare(snapshot({"a": 1}), snapshot({"a": 1}, **changed)).mismatches
     assert [(m.what, m.severity) for m in found] == [(what, severity)]

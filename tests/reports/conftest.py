@@ -42,14 +42,9 @@ def make_item(number: int = 1, **changes: object) -> ItemReport:
 def make_hit(note: str, score: float = 0.5) -> HitReport:
     passage = PassageReport(note=note, utf16_start=0, utf16_end=1, text="x")
     return HitReport(
-        note=note,
-        base_score=score,
-        final_score=score,
-        semantic_score=score,
-        keyword_score=None,
-        chunk=passage,
-        evidence=passage,
-    )
+        note=note, base_score=score, final_score=score, semantic_score=score, keyword_score=None,
+        chunk=passage, evidence=passage,
+    )  # fmt: skip
 
 
 def make_slice(answerable: int = 2, unanswerable: int = 2, /, **changes: object) -> SliceReport:
@@ -105,9 +100,7 @@ def make_record(
         "notes_hash_mode": "content",
         "options": {"mode": "hybrid", "min_score": None, "topk": 10, "seed": 42},
         "judge": {
-            "kind": "threshold",
-            "file": "judges/unanswerable_threshold.toml",
-            "fingerprint": "f",
+            "kind": "threshold", "file": "judges/unanswerable_threshold.toml", "fingerprint": "f",
             "setting": 0.3,
         },
         "environment": Environment(
@@ -120,7 +113,7 @@ def make_record(
         ),
         "hardware": Hardware(cpu="CPU", cores=2, memory_gib=4.0, system="Linux", hash="h"),
         "warnings": (),
-    }
+    }  # fmt: skip
     return RunRecord(
         RunReport.model_validate(about | (run or {})),
         made.model_copy(update=figures | (summary or {})),

@@ -81,11 +81,9 @@ def numbers(text):
     ("answerable", "unanswerable", "numbers_shown"),
     [
         (2, 2, ["1 of 2", "50.0%", "0 of 2", "0.0%", "1 of 2", "50.0%"]),
-        (2, 0, ["1 of 2", "50.0%"]),
-        (0, 2, ["1 of 2", "50.0%"]),
-        (0, 0, []),
+        (2, 0, ["1 of 2", "50.0%"]), (0, 2, ["1 of 2", "50.0%"]), (0, 0, []),
     ],
-)
+)  # fmt: skip
 def test_the_result_counts_the_kinds_of_queries_that_there_are(
     make_record, answerable, unanswerable, numbers_shown
 ):
@@ -271,13 +269,9 @@ def test_hostile_text_stays_text_and_the_page_runs_only_its_own_script(
     passage = PassageReport(note=HOSTILE, utf16_start=0, utf16_end=len(HOSTILE), text=HOSTILE)
     hit = make_hit(HOSTILE).model_copy(update={"chunk": passage, "evidence": passage})
     item = make_item(
-        id=HOSTILE,
-        query=HOSTILE * 20,
-        tags=(HOSTILE,),
-        expected_notes=(HOSTILE,),
-        ranking=(hit,),
+        id=HOSTILE, query=HOSTILE * 20, tags=(HOSTILE,), expected_notes=(HOSTILE,), ranking=(hit,),
         metrics={"mrr": 0.0},
-    )
+    )  # fmt: skip
     record = make_record(
         (item,),
         (ErrorReport(kind="item", id=HOSTILE, error="E", message=HOSTILE),),

@@ -30,11 +30,9 @@ def search(examples_cache):
 @pytest.mark.parametrize("topk", [1, 200])
 def test_rankings_are_those_of_each_setting_by_itself(search, topk):
     joined = [
-        {"mode": "keyword"},
-        {"mode": "semantic"},
-        *({"alpha": alpha} for alpha in (0.0, 0.5, 1.0)),
+        {"mode": "keyword"}, {"mode": "semantic"}, *({"alpha": alpha} for alpha in (0.0, 0.5, 1.0)),
         *({"fusion": "balanced", "title_weight": weight} for weight in (0.1, 1.0)),
-    ]
+    ]  # fmt: skip
     settings = [own | {"graph_rerank": moved} for own in joined for moved in (False, True)]
     with search(topk=topk) as retriever:
         base = RetrievalSettings(topk=topk)

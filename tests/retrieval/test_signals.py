@@ -47,15 +47,11 @@ def retriever_of(texts: Sequence[str], semantic: SemanticLeg | None = None) -> R
     chunks = [Chunk(Passage(f"{i}.md", t, Span(0, len(t))), "") for i, t in enumerate(texts)]
     count = len(texts)
     return Retriever(
-        notes=tuple(f"{i}.md" for i in range(count)),
-        titles=tuple(str(i) for i in range(count)),
-        centralities=np.ones(count),
-        chunks=chunks,
-        layout=ChunkLayout.of([1] * count),
-        keyword=build_keyword_index(list(texts)),
-        semantic=semantic,
+        notes=tuple(f"{i}.md" for i in range(count)), titles=tuple(str(i) for i in range(count)),
+        centralities=np.ones(count), chunks=chunks, layout=ChunkLayout.of([1] * count),
+        keyword=build_keyword_index(list(texts)), semantic=semantic,
         fusion=Fusion(0.7 if semantic else 0.0, np.ones(count), 10),
-    )
+    )  # fmt: skip
 
 
 def test_the_keyword_figures_are_those_of_the_best_note():

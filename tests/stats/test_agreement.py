@@ -102,12 +102,9 @@ def test_clusters_worked_out_by_hand():
     assert (found["accuracy"].value, found["accuracy"].interval) == (0.5, Interval(0.0, 1.0))
     assert binary(labels, verdicts)["accuracy"].interval == Interval(0.2, 0.8)
     assert {name: (figure.n, figure.clusters) for name, figure in found.items()} == {
-        "accuracy": (10, 2),
-        "balanced_accuracy": (10, 2),
-        "sensitivity": (5, 1),
-        "specificity": (5, 1),
-        "cohen_kappa": (10, 2),
-    }
+        "accuracy": (10, 2), "balanced_accuracy": (10, 2), "sensitivity": (5, 1),
+        "specificity": (5, 1), "cohen_kappa": (10, 2),
+    }  # fmt: skip
 
 
 def test_a_share_of_several_items_of_one_cluster_has_no_interval():
@@ -122,11 +119,9 @@ def test_figures_of_a_judge_that_made_no_mistake_have_a_width_or_no_interval():
     found = binary([1, 1, 1, 0], [1, 1, 1, 0])
     # By Wilson n / (n + 3.8415) of n in n; the arms of the mean of two are 1/2 sqrt(0.5615^2 + 0.7935^2).
     lows = {
-        "accuracy": 4 / 7.8415,
-        "sensitivity": 3 / 6.8415,
-        "specificity": 1 / 4.8415,
+        "accuracy": 4 / 7.8415, "sensitivity": 3 / 6.8415, "specificity": 1 / 4.8415,
         "balanced_accuracy": 1 - 0.48602,
-    }
+    }  # fmt: skip
     for name, low in lows.items():
         assert found[name].interval == Interval(pytest.approx(low, abs=1e-4), 1.0)
     # At most 1 - 4 / 7.8415 of the verdicts are wrong, and 2 * 3/4 * 1/4 would be by chance.

@@ -62,19 +62,10 @@ def test_five_pairs_have_no_test_and_six_have_one():
 def test_a_run_compared_with_itself_shows_nothing():
     values = np.random.default_rng(1).random(50)
     assert _compare(values, values) == PairedComparison(
-        n=50,
-        baseline=pytest.approx(values.mean()),
-        current=pytest.approx(values.mean()),
-        difference=0.0,
-        low=0.0,
-        high=0.0,
-        test="sign-flip",
-        p_value=1.0,
-        detectable=None,
-        improved=0,
-        worse=0,
-        unchanged=50,
-    )
+        n=50, baseline=pytest.approx(values.mean()), current=pytest.approx(values.mean()),
+        difference=0.0, low=0.0, high=0.0, test="sign-flip", p_value=1.0, detectable=None,
+        improved=0, worse=0, unchanged=50,
+    )  # fmt: skip
 
 
 def test_one_pair_has_an_interval_of_no_width():
@@ -118,13 +109,11 @@ def test_a_metric_is_compared_the_same_alone_and_among_others():
 @pytest.mark.parametrize(
     ("baseline", "current", "message"),
     [
-        ([], [], "equal length"),
-        ([1, 0], [1], "equal length"),
-        ([[1, 0]], [[1, 0]], "equal length"),
-        ([1, np.nan], [1, 0], "finite"),
+        ([], [], "equal length"), ([1, 0], [1], "equal length"),
+        ([[1, 0]], [[1, 0]], "equal length"), ([1, np.nan], [1, 0], "finite"),
         ([1, 0], [1, np.inf], "finite"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_pair_of_measured_values_is_refused(baseline, current, message):
     with pytest.raises(ValueError, match=message):
         _compare(baseline, current)

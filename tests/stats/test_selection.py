@@ -121,12 +121,10 @@ def test_shares_of_folds_and_gains_out_of_fold_add_up():
 @pytest.mark.parametrize(
     "values",
     [
-        np.zeros((MIN_ITEMS - 1, 2)),
-        np.zeros((MIN_ITEMS, 1)),
-        np.full((20, 2), 1.5),
+        np.zeros((MIN_ITEMS - 1, 2)), np.zeros((MIN_ITEMS, 1)), np.full((20, 2), 1.5),
         np.full((20, 2), np.nan),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_chosen_from_is_refused(values):
     with pytest.raises(ValueError, match=r"too few|not in"):
         chosen(values)

@@ -5,11 +5,9 @@ from typing import Any
 
 PROOF = "Leave is asked for at the team lead."
 ANSWER = {
-    "id": "a",
-    "question": "Whom do I ask for leave?",
-    "answer": "The team lead [note 1].",
+    "id": "a", "question": "Whom do I ask for leave?", "answer": "The team lead [note 1].",
     "context_notes": [{"title": "Leave", "text": PROOF}],
-}
+}  # fmt: skip
 """A row of answers.jsonl, which `PROOF` supports."""
 
 

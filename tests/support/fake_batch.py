@@ -99,11 +99,8 @@ class BatchServer(FakeServer):
             *_batch_routes("/v1/batches", self._create, self._list, self._look, self._cancel),
             web.post("/v1/messages", self._message),
             *_batch_routes(
-                "/v1/messages/batches",
-                self._create_messages,
-                self._list_messages,
-                self._look_at_messages,
-                self._cancel_messages,
+                "/v1/messages/batches", self._create_messages, self._list_messages,
+                self._look_at_messages, self._cancel_messages,
             ),
             web.get("/v1/messages/batches/{id}/results", self._results),
         ])  # fmt: skip
@@ -136,15 +133,9 @@ class BatchServer(FakeServer):
         last = given.get("batch", "completed")
         looks = int(given.get("looks", 1))
         batch = FakeBatch(
-            self._next("batch" if api == "openai" else "msgbatch"),
-            api,
-            {},
-            count,
-            status,
-            last,
-            looks,
-            time.time(),
-        )
+            self._next("batch" if api == "openai" else "msgbatch"), api, {}, count, status, last,
+            looks, time.time(),
+        )  # fmt: skip
         self.batches[batch.batch_id] = batch
         return batch
 
@@ -386,11 +377,9 @@ def _batch_routes(
 ) -> list[web.RouteDef]:
     batch_path = f"{path}/{{id}}"
     return [
-        web.post(path, create),
-        web.get(path, every),
-        web.get(batch_path, look),
+        web.post(path, create), web.get(path, every), web.get(batch_path, look),
         web.post(f"{batch_path}/cancel", cancel),
-    ]
+    ]  # fmt: skip
 
 
 def _openai_state(batch: FakeBatch) -> Json:
@@ -425,11 +414,9 @@ def _lines(rows: Sequence[Json]) -> bytes:
 
 def _anthropic_error(status: int, message: str) -> Json:
     kinds = {
-        400: "invalid_request_error",
-        401: "authentication_error",
-        404: "not_found_error",
+        400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error",
         429: "rate_limit_error",
-    }
+    }  # fmt: skip
     error = {"type": kinds.get(status, "api_error"), "message": message}
     return {"type": "error", "error": error}
 

@@ -96,21 +96,16 @@ def read_behaviour(model: str) -> Behaviour:
     if fault is not None and fault not in FAULTS | {"mixed"}:
         raise ValueError(f"no such fault: {fault}; there are {', '.join(sorted(FAULTS))}")
     return Behaviour(
-        name=name,
-        scenario=given.get("sid", "-"),
-        fault=fault,
-        times=int(given["times"]) if "times" in given else None,
-        share=float(given.get("share", 1)),
-        latency_s=float(given.get("lat", 0)) / 1000,
-        spread=float(given.get("spread", 0)),
-        hang_s=float(given.get("hang", _DEFAULT_HANG_S)),
-        retry_after=given.get("ra"),
+        name=name, scenario=given.get("sid", "-"), fault=fault,
+        times=int(given["times"]) if "times" in given else None, share=float(given.get("share", 1)),
+        latency_s=float(given.get("lat", 0)) / 1000, spread=float(given.get("spread", 0)),
+        hang_s=float(given.get("hang", _DEFAULT_HANG_S)), retry_after=given.get("ra"),
         allowed=int(given["allowed"]) if "allowed" in given else None,
         slots=int(given["slots"]) if "slots" in given else None,
         prompt_token_s=float(given.get("prompt", 0)) / 1000,
         reply_token_s=float(given.get("reply", 0)) / 1000,
         piece_s=float(given.get("piece", 0)) / 1000,
-    )
+    )  # fmt: skip
 
 
 def _draw(seed: str) -> float:
@@ -138,12 +133,10 @@ _LOST = {"disconnect": "", "reset": "", "empty_body": "", "badjson": '{"id": "x"
 _USAGES: dict[str, Json] = {
     "big_usage": {"prompt_tokens": 10**6, "completion_tokens": 10**6, "total_tokens": 2 * 10**6},
     "cached_usage": {
-        "prompt_tokens": 1000,
-        "completion_tokens": 100,
-        "total_tokens": 1100,
+        "prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100,
         "prompt_tokens_details": {"cached_tokens": 800},
     },
-}
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -200,7 +193,6 @@ class FakeServer(MockServer):
         application.add_routes([
             web.get("/stats", self._stats),
             web.post("/reset", self._reset),
-            web.post("/script", self._extend_script),
         ])  # fmt: skip
         return application
 
@@ -216,10 +208,6 @@ class FakeServer(MockServer):
     async def _reset(self, _request: web.Request) -> web.Response:
         self.forget()
         return web.json_response({})
-
-    async def _extend_script(self, request: web.Request) -> web.Response:
-        self.script.extend(await request.json())
-        return web.json_response({"scripted": len(self.script)})
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         body: Json = await request.json()

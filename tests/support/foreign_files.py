@@ -29,15 +29,13 @@ PARAGRAPHS = [
 ]
 GOLDENS = [
     {
-        "input": "휴가는 누구에게 신청하나요?",
-        "actual_output": "팀장에게 신청합니다.",
+        "input": "휴가는 누구에게 신청하나요?", "actual_output": "팀장에게 신청합니다.",
         "expected_output": "팀장",
         "retrieval_context": ["휴가는 팀장에게 신청한다.", "The garden has roses."],
-        "context": None,
-        "name": "leave",
+        "context": None, "name": "leave",
     },
     {"input": "When?", "actual_output": None, "expected_output": "Friday", "context": ["Friday."]},
-]
+]  # fmt: skip
 SAMPLES = [
     {
         "user_input": "휴가는 누구에게 신청하나요?",

@@ -16,24 +16,12 @@ def judge_card(
     figures |= {"cohen_kappa": CardFigure(value=value, low=low, high=high, n=labels)}
     group = CardGroup(items=labels, positive=labels // 2, figures=figures, bins=())
     scale = CardScale(
-        name="unanswerable",
-        kind="binary",
-        overall=group,
-        by_language={"en": group},
-        flips=None,
-        headline=None,
-        missed=0,
-        misses=(),
-    )
+        name="unanswerable", kind="binary", overall=group, by_language={"en": group}, flips=None,
+        headline=None, missed=0, misses=(),
+    )  # fmt: skip
     return JudgeCard(
-        created_at="2026-11-22T01:00:00+00:00",
-        app_version="0.1.0",
-        seed=42,
-        task="search",
-        dataset="q.jsonl",
-        dataset_hash="d",
-        judge=JUDGE,
+        created_at="2026-11-22T01:00:00+00:00", app_version="0.1.0", seed=42, task="search",
+        dataset="q.jsonl", dataset_hash="d", judge=JUDGE,
         labels=CardLabels(source="file", name="l.jsonl", sha256="a", count=labels, unscored=0),
-        runs=("r",),
-        scales=(scale,),
-    )
+        runs=("r",), scales=(scale,),
+    )  # fmt: skip

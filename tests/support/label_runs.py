@@ -20,12 +20,10 @@ def row(number: int, *, note: str = "Closed on Sundays.") -> dict[str, Any]:
     claims = [
         {"text": FIRST, "verdict": "supported", "utf16_start": 4, "utf16_end": 4 + len(FIRST)},
         {
-            "text": SECOND,
-            "verdict": "supported" if right else "not_found",
-            "utf16_start": start,
+            "text": SECOND, "verdict": "supported" if right else "not_found", "utf16_start": start,
             "utf16_end": start + len(SECOND),
         },
-    ]
+    ]  # fmt: skip
     text = f"# Depot {number}\n\n{'Other words. ' * 200}\n\n{FIRST}\n\n{SECOND} {note}"
     return {
         "id": f"a{number:04}",

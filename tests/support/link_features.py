@@ -14,38 +14,21 @@ _OF_BOTH = {
     "linked_back": False, "centrality": 1.0,
 }  # fmt: skip
 PLAIN = NamedFeatures(
-    **_OF_BOTH,
-    link_probability=0.5,
-    commonness=1.0,
-    kind="title",
-    linked_notes=1,
-    saying_notes=1,
+    **_OF_BOTH, link_probability=0.5, commonness=1.0, kind="title", linked_notes=1, saying_notes=1,
     spelled_as_name=False,
-)
+)  # fmt: skip
 MEANT = MeantFeatures(
-    **_OF_BOTH,
-    name_cosine=0.5,
-    beginning_cosine=0.25,
-    lead=0.1,
-    note_cosine=0.0,
-    overlap=0.0,
+    **_OF_BOTH, name_cosine=0.5, beginning_cosine=0.25, lead=0.1, note_cosine=0.0, overlap=0.0,
     passage="leave",
-)
+)  # fmt: skip
 
 
 def suggestion_at(note: Note, span: Span, target: str) -> LinkSuggestion:
     """A suggestion to link that part of a note."""
     return LinkSuggestion(
-        anchor=span.slice(note.text),
-        span=span,
-        target=target,
-        target_title=target,
-        confidence=0.5,
-        scores=load_weights().scores(PLAIN),
-        reason="",
-        context="",
-        features=PLAIN,
-    )
+        anchor=span.slice(note.text), span=span, target=target, target_title=target, confidence=0.5,
+        scores=load_weights().scores(PLAIN), reason="", context="", features=PLAIN,
+    )  # fmt: skip
 
 
 def suggestions_of(note: Note, anchor: str, target: str) -> list[LinkSuggestion]:

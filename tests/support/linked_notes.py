@@ -8,12 +8,10 @@ from vault_files import write_files
 
 # From a the link to "Beta" was taken, from c those to "감마" and "Beta"; the one to "nothing like it" cannot be found.
 NOTES = {
-    "a.md": "👋 See Beta and [[감마]] and 감마.",
-    "b.md": "---\ntitle: Beta\n---\nText.",
-    "c.md": "감마는 Beta보다 크다. Some words here.",
-    "감마.md": "Delta is linked: [[d|Delta]].",
+    "a.md": "👋 See Beta and [[감마]] and 감마.", "b.md": "---\ntitle: Beta\n---\nText.",
+    "c.md": "감마는 Beta보다 크다. Some words here.", "감마.md": "Delta is linked: [[d|Delta]].",
     "d.md": "---\ntitle: Delta\n---\n",
-}
+}  # fmt: skip
 
 
 def row(

@@ -12,12 +12,10 @@ DOCS = ROOT / "docs"
 ROOMS = ("deployments", "judges", "benchmarks", "examples", "schemas", "systems")
 READ = sorted(
     (
-        *ROOT.glob("*.md"),
-        *DOCS.glob("*.md"),
-        *(ROOT / room / "README.md" for room in ROOMS),
+        *ROOT.glob("*.md"), *DOCS.glob("*.md"), *(ROOT / room / "README.md" for room in ROOMS),
         ROOT / "benchmarks" / "MEASUREMENTS.md",
     )
-)
+)  # fmt: skip
 NAMES = [page.relative_to(ROOT).as_posix() for page in READ]
 KOREAN = [name for name in NAMES if name.endswith(".ko.md")]  # with the code of the English pages
 SHELLS = frozenset({"sh", "bash"})

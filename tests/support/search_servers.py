@@ -108,22 +108,18 @@ def opensearch(documents: dict[str, str]) -> Callable[[Asked], Reply]:
         found = [(n, 12.5 * s) for n, s in ranked(match["query"], documents)][: asked.body["size"]]
         hits = [
             {
-                "_index": "notes",
-                "_id": n,
-                "_score": s,
+                "_index": "notes", "_id": n, "_score": s,
                 "_source": {"title": n, "text": documents[n]},
             }
             for n, s in found
-        ]
+        ]  # fmt: skip
         total = {"value": len(hits), "relation": "eq"}
         best = hits[0]["_score"] if hits else None
         shards = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
         return 200, {
-            "took": 1,
-            "timed_out": False,
-            "_shards": shards,
+            "took": 1, "timed_out": False, "_shards": shards,
             "hits": {"total": total, "max_score": best, "hits": hits},
-        }
+        }  # fmt: skip
 
     return respond
 
@@ -160,13 +156,11 @@ def typesense(documents: dict[str, str]) -> Callable[[Asked], Reply]:
         found = ranked(asked.params["q"], documents)[: int(asked.params["per_page"])]
         hits = [
             {
-                "document": {"id": str(at), "path": n, "text": documents[n]},
-                "highlight": {},
-                "highlights": [],
-                "text_match": 578_730_123_365_711_993 + int(1e6 * s),
+                "document": {"id": str(at), "path": n, "text": documents[n]}, "highlight": {},
+                "highlights": [], "text_match": 578_730_123_365_711_993 + int(1e6 * s),
             }
             for at, (n, s) in enumerate(found)
-        ]
+        ]  # fmt: skip
         return 200, {"found": len(hits), "hits": hits, "page": 1, "search_time_ms": 0}
 
     return respond

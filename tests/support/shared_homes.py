@@ -121,11 +121,9 @@ class Worker:
     @property
     def _environment(self) -> dict[str, str]:
         return {
-            "GIGAMIND_HOME": self.home,
-            "GIGAMIND_CACHE_DIR": str(self.folder / "cache"),
-            "GIGAMIND_WORKER_ALLOWS": self.allows,
-            "PREFECT__RUNTIME__DEPLOYMENT__NAME": "nightly",
-        }
+            "GIGAMIND_HOME": self.home, "GIGAMIND_CACHE_DIR": str(self.folder / "cache"),
+            "GIGAMIND_WORKER_ALLOWS": self.allows, "PREFECT__RUNTIME__DEPLOYMENT__NAME": "nightly",
+        }  # fmt: skip
 
     def run(self, flow: str, options: dict[str, Any]) -> Any:
         """The end state of a flow, by `file:function`."""

@@ -141,12 +141,10 @@ def test_a_reply_that_is_no_ranking_fails_its_query_and_says_what_came(reply, me
 @pytest.mark.parametrize(
     "hits",
     [
-        ["a.md", "b.md"],
-        [["a.md", 0.5], ["b.md", 0.25]],
-        [{"note": "a.md", "score": 0.5, "text": "x", "start": 0, "end": 1}, {"note": "b.md"}],
-        [],
+        ["a.md", "b.md"], [["a.md", 0.5], ["b.md", 0.25]],
+        [{"note": "a.md", "score": 0.5, "text": "x", "start": 0, "end": 1}, {"note": "b.md"}], [],
     ],
-)
+)  # fmt: skip
 def test_the_simplest_endpoint_may_reply_whatever_a_function_may_return(hits, whole):
     reply = {"hits": hits} if whole else hits
     preset, _ = _Preset.load("plain")

@@ -50,10 +50,8 @@ def test_an_empty_block_has_no_fields_and_no_warning():
 @pytest.mark.each(
     "block, fields",
     [
-        ("lang: no", {"lang": "no"}),
-        ("version: 1.10", {"version": "1.10"}),
-        ("date: 2024-13-45", {"date": "2024-13-45"}),
-        ("day: !!timestamp soon", {"day": "soon"}),
+        ("lang: no", {"lang": "no"}), ("version: 1.10", {"version": "1.10"}),
+        ("date: 2024-13-45", {"date": "2024-13-45"}), ("day: !!timestamp soon", {"day": "soon"}),
         *((f"title: {nothing}", {"title": None}) for nothing in ("", "~", "null", "Null", "NULL")),
         ("title: nullable", {"title": "nullable"}),
         ("a: &a {x: y}\nb: {<<: [*a, *a]}", {"a": {"x": "y"}, "b": {"<<": [{"x": "y"}, {"x": "y"}]}}),

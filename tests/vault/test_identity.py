@@ -103,12 +103,10 @@ def test_the_rules_come_in_order(identities):
 def test_a_name_leads_to_its_note(identities, name, expected):
     names = identities(
         {
-            "dir/note.md": "",
-            "dir/sub/deep.md": titled("A Title"),
-            "회의-록.md": "",
+            "dir/note.md": "", "dir/sub/deep.md": titled("A Title"), "회의-록.md": "",
             "net.md": titled("TCP/IP"),
         }
-    )
+    )  # fmt: skip
 
     assert selected(names, name) == expected
 

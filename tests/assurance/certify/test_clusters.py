@@ -33,11 +33,9 @@ def test_intervals_of_claims_are_those_of_their_answers(run_folder):
 def test_an_answer_with_a_claim_that_nobody_labelled_is_one_cluster(run_folder):
     two = ["supported", "unverified"]
     items = [
-        claims_of("x", two, [two[0], None]),
-        claims_of("y", two, [None, two[0]]),
-        claims_of("z", two, two),
-        claims_of("w", two, []),
-    ]
+        claims_of("x", two, [two[0], None]), claims_of("y", two, [None, two[0]]),
+        claims_of("z", two, two), claims_of("w", two, []),
+    ]  # fmt: skip
     (scale,) = card_of(run_folder(items=items, task="answers")).scales
     assert (scale.overall.items, scale.overall.clusters) == (4, 3)
     assert (scale.headline.labelled.n, scale.headline.labelled.clusters) == (4, 3)

@@ -7,14 +7,12 @@ from gigamind.prompting.fences import Source
 @pytest.mark.parametrize(
     ("item", "quote"),
     [
-        ("direct", ""),
-        ("direct", "배포는 하지 않습니다"),
-        ("direct", "롤백에는 5분이 걸린다."),
+        ("direct", ""), ("direct", "배포는 하지 않습니다"), ("direct", "롤백에는 5분이 걸린다."),
         ("direct", "배포는 매주 금요일 오후 4시에 시작합니다"),
         ("grounded", "담당자는 노트에 없습니다."),
     ],
     ids=["none", "invented", "of a note, not the response", "another number", "not of a note"],
-)
+)  # fmt: skip
 def test_a_yes_without_proof_counts_as_the_judge_file_says(item, quote, judge_file):
     verdict = check(scripted(entries(**GOOD | {item: quote or "·"})))
     found = next(one for one in verdict.items if one.id == item)

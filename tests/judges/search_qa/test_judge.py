@@ -194,11 +194,9 @@ def test_the_evaluation_has_the_fields_of_the_seed_under_their_names():
     judged = judge_by(Scripted(reply), answer, notes=notes)
     data = json.loads(judged.model_dump_json())
     assert {name: data[name] for name in ("correctness", "utility", "confidence", "summary")} == {
-        "correctness": pytest.approx(1 / 3),
-        "utility": 0.75,
-        "confidence": "low",
+        "correctness": pytest.approx(1 / 3), "utility": 0.75, "confidence": "low",
         "summary": "대체로 맞다.",
-    }
+    }  # fmt: skip
     assert data["source_coverage"][0] == {
         "note_index": 1, "note_title": "휴가 규정", "cited": True,
         "relevant_claim": "📎 연차는 15일이다.", "relevant": None, "marked": True,

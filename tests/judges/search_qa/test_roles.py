@@ -35,19 +35,17 @@ def veto(text, role, *, question=EN, notes=(PARENTS,), behind=""):
 @pytest.mark.each(
     "role, text",
     [
-        ("courtesy", "Sure, here's what I found."),
-        ("courtesy", "Of course!"),
+        ("courtesy", "Sure, here's what I found."), ("courtesy", "Of course!"),
         ("courtesy", "Let me know if you'd like the full list."),
         ("courtesy", "I hope this helps, feel free to ask!"),
         ("courtesy", "Thank you for your question."),
         ("abstention", "The notes do not say how long parental leave is."),
         ("abstention", "I'm sorry, but I could not find this in the provided notes."),
         ("abstention", "It is unclear whether the leave is paid, based on the passages."),
-        ("abstention", "I don't know."),
-        ("question", "Would you like more details?"),
+        ("abstention", "I don't know."), ("question", "Would you like more details?"),
         ("source", "Sources: Parental leave"),
     ],
-)
+)  # fmt: skip
 def test_what_states_nothing_in_english_is_let_off(role, text):
     assert veto(text, role) is None
 
@@ -55,17 +53,15 @@ def test_what_states_nothing_in_english_is_let_off(role, text):
 @pytest.mark.each(
     "role, text",
     [
-        ("courtesy", "네, 안내해 드리겠습니다."),
-        ("courtesy", "물론입니다!"),
+        ("courtesy", "네, 안내해 드리겠습니다."), ("courtesy", "물론입니다!"),
         ("courtesy", "더 궁금한 점이 있으시면 언제든지 말씀해 주세요."),
         ("abstention", "노트에는 연차에 관한 내용이 없습니다."),
         ("abstention", "제공된 문서에서 해당 정보를 찾을 수 없습니다."),
         ("abstention", "연차가 며칠인지는 알 수 없습니다."),
         ("abstention", "죄송하지만 노트에 나와 있지 않아 답변드리기 어렵습니다."),
-        ("question", "더 필요한 정보가 있으신가요?"),
-        ("source", "출처: 휴가 규정"),
+        ("question", "더 필요한 정보가 있으신가요?"), ("source", "출처: 휴가 규정"),
     ],
-)
+)  # fmt: skip
 def test_what_states_nothing_in_korean_is_let_off(role, text):
     assert veto(text, role, question=KO, notes=(LEAVE,)) is None
 

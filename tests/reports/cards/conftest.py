@@ -61,18 +61,15 @@ def make_scale(**changes):
 def make_card(*scales, **changes):
     values = {
         "judge": JudgeReport(
-            kind="llm",
-            file="judges/unanswerable_llm.toml",
-            fingerprint="f" * 64,
-            model="openai/gpt-x",
-            languages=("ko", "en"),
+            kind="llm", file="judges/unanswerable_llm.toml", fingerprint="f" * 64,
+            model="openai/gpt-x", languages=("ko", "en"),
         ),
         "runs": ("run-1", "run-2"),
         "scales": scales or (make_scale(),),
         "attacks": CardAttacks(
             succeeded=3, attempted=40, rate=make_figure(0.075, 0.026, 0.199, 40)
         ),
-    }
+    }  # fmt: skip
     return judge_card().model_copy(update=values | changes)
 
 

@@ -35,16 +35,10 @@ def _passage(note: str, text: str, anchor: str) -> PassageReport:
 
 def _suggestion(anchor: str, *, hit: bool, novel: bool, confidence: float) -> SuggestionReport:
     return SuggestionReport(
-        anchor=_passage("a.md", TEXT, anchor),
-        target=f"{anchor.lower()}.md",
-        confidence=confidence,
-        reason=f"title {anchor}",
-        context="",
-        features={},
-        hit=hit,
-        span_exact=True if hit else None,
-        novel=novel,
-    )
+        anchor=_passage("a.md", TEXT, anchor), target=f"{anchor.lower()}.md", confidence=confidence,
+        reason=f"title {anchor}", context="", features={}, hit=hit,
+        span_exact=True if hit else None, novel=novel,
+    )  # fmt: skip
 
 
 def make_note(**changes: object) -> LinkItemReport:
@@ -86,11 +80,9 @@ def make_links(make_record: Callable[..., RunRecord]) -> Callable[..., LinkRunRe
 
     def make(*notes: LinkItemReport, status: str = "complete", **run: object) -> LinkRunRecord:
         figures = {
-            "precision_at_5": 1 / 3,
-            "recall_at_5": 0.5,
-            "recall_at_5_ceiling": 0.75,
+            "precision_at_5": 1 / 3, "recall_at_5": 0.5, "recall_at_5_ceiling": 0.75,
             "recall_at_5_excluding_linked": 0.5,
-        }
+        }  # fmt: skip
         part = LinkSliceReport(
             notes=len(notes),
             misses={},

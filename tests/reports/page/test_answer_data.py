@@ -29,20 +29,12 @@ NOTE = NoteReport(title="Leave", path=None, text="<i>" + "a" * 200 + " It is 15 
 def claim(number, text, verdict, *, evidence=None):
     start = ANSWER.index(text)
     return EvaluatedClaim(
-        id=number,
-        text=text,
-        start=start,
-        end=start + len(text),
-        utf16_start=start,
-        utf16_end=start + len(text),
-        cited=(),
-        reported_verdict="supported",
-        verdict=verdict,
+        id=number, text=text, start=start, end=start + len(text), utf16_start=start,
+        utf16_end=start + len(text), cited=(), reported_verdict="supported", verdict=verdict,
         note=1 if evidence else None,
-        doubt=None if verdict != "unverified" else "quote_not_in_note",
-        new_numbers=(),
+        doubt=None if verdict != "unverified" else "quote_not_in_note", new_numbers=(),
         evidence=evidence,
-    )
+    )  # fmt: skip
 
 
 def aligned(quote):
@@ -78,20 +70,11 @@ def item():
     )
     said = LabelledClaimReport(text="장미는 없다.", verdict="not_found", note=None, claim=2)
     return AnswerItemReport(
-        id="a",
-        question="q",
-        answer=ANSWER,
-        language="en",
-        tags=("t2", "t1"),
-        notes=(NOTE,),
-        outcome="scored",
-        code="",
-        evaluation=evaluation,
-        metrics={},
+        id="a", question="q", answer=ANSWER, language="en", tags=("t2", "t1"), notes=(NOTE,),
+        outcome="scored", code="", evaluation=evaluation, metrics={},
         labels=LabelsReport(correctness=None, utility=None, abstains=None, claims=(said,)),
-        flipped=None,
-        latency_ms=1.0,
-    )
+        flipped=None, latency_ms=1.0,
+    )  # fmt: skip
 
 
 def test_the_pieces_of_an_answer_are_the_answer_with_its_claims_marked(item):

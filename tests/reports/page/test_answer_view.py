@@ -104,11 +104,9 @@ def make_answers(make_record):
         run = make_record(run={"task": "answers", "judge": judge, "options": {"seed": 42}}).run
         overall = part(len(items), correctness=0.5, utility=None)
         values = {
-            "counts": numbers | (counts or {}),
-            "overall": overall,
-            "by_language": {"en": overall},
+            "counts": numbers | (counts or {}), "overall": overall, "by_language": {"en": overall},
             "verdicts": {name: verdicts.count(name) for name in dict.fromkeys(verdicts)},
-        }
+        }  # fmt: skip
         return AnswerRunRecord(run, answer_summary(**values | summary), items, ())
 
     return make
@@ -127,13 +125,9 @@ def quality(checked=4):
         checked=checked, passed=2, pass_rate=rate, low=low, high=high, items=(item,)
     )
     return QualitySummaryReport(
-        judge=JudgeReport(kind="checklist", file="f", fingerprint="c"),
-        feature="search_qa",
-        min_pass_ratio=0.75,
-        unchecked=0,
-        overall=overall,
-        by_language={"ko": overall},
-    )
+        judge=JudgeReport(kind="checklist", file="f", fingerprint="c"), feature="search_qa",
+        min_pass_ratio=0.75, unchecked=0, overall=overall, by_language={"ko": overall},
+    )  # fmt: skip
 
 
 def test_the_result_counts_claims_that_are_not_supported(make_answers):
@@ -172,12 +166,10 @@ def test_warnings_name_what_makes_figures_doubtful(make_answers):
 
 def test_the_worst_answers_show_their_claim_beside_the_nearest_sentence(make_answers):
     items = (
-        answer("fine", "supported"),
-        answer("refused", labels=FACT),
-        answer("half", "supported", "not_found"),
-        answer("none", "not_found"),
+        answer("fine", "supported"), answer("refused", labels=FACT),
+        answer("half", "supported", "not_found"), answer("none", "not_found"),
         answer("false", "supported", "not_found", "contradicted"),
-    )
+    )  # fmt: skip
     examples = VIEW.examples(make_answers(*items))
     assert [one.id for one in examples.items] == ["false", "none", "half"]
     assert examples.of == 4
@@ -224,12 +216,10 @@ def test_a_judge_of_ones_own_orders_answers_by_its_first_metric(make_answers, lo
 
 def test_answered_and_refused_questions_are_counted_by_whether_notes_answer_them(make_answers):
     items = (
-        *(answer(f"a{n}", "supported") for n in range(3)),
-        *(answer(f"r{n}") for n in range(2)),
+        *(answer(f"a{n}", "supported") for n in range(3)), *(answer(f"r{n}") for n in range(2)),
         answer("u", "not_found", unanswerable=True),
-        *(answer(f"s{n}", unanswerable=True) for n in range(4)),
-        answer("lost", evaluated=False),
-    )
+        *(answer(f"s{n}", unanswerable=True) for n in range(4)), answer("lost", evaluated=False),
+    )  # fmt: skip
     table = find(sections(make_answers(*items))["refusals"].blocks, Table)
     cells = [[int(re.match(r"\d+", cell)[0]) for cell in row[1:]] for row in table.rows]
     assert cells == [[3, 2], [1, 4]]

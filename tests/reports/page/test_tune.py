@@ -32,13 +32,9 @@ def setting(value, gain=0.0, *, picked=0.0, **changed):
     return TunedSetting(
         setting=SearchSetting.model_validate(told | changed),
         figures={"search.ndcg_at_10": value, "search.mrr": value / 2, "search.hit_at_1": 0.25},
-        gain=gain,
-        low=gain - 0.04,
-        high=gain + 0.04,
-        p_value=0.001 if gain > 0.04 else 0.9,
-        picked=picked,
-        out_of_fold=gain - 0.01 if picked else None,
-    )
+        gain=gain, low=gain - 0.04, high=gain + 0.04, p_value=0.001 if gain > 0.04 else 0.9,
+        picked=picked, out_of_fold=gain - 0.01 if picked else None,
+    )  # fmt: skip
 
 
 def tuning(*others, chosen=0, best=0, **changed):
@@ -53,12 +49,9 @@ def tuning(*others, chosen=0, best=0, **changed):
 
 
 SWITCH = tuning(
-    setting(0.5, -0.1, mode="keyword"),
-    setting(0.7, 0.1, fusion="balanced", picked=0.75),
-    setting(0.62, 0.02, mode="semantic", graph_rerank=True),
-    chosen=2,
-    best=2,
-)
+    setting(0.5, -0.1, mode="keyword"), setting(0.7, 0.1, fusion="balanced", picked=0.75),
+    setting(0.62, 0.02, mode="semantic", graph_rerank=True), chosen=2, best=2,
+)  # fmt: skip
 KEEP = tuning(setting(0.61, 0.01, alpha=0.8, picked=0.4), best=1, gain=-0.002, low=-0.03, high=0.05)
 
 
@@ -88,13 +81,9 @@ def test_the_gain_in_the_table_is_that_of_the_verdict_with_its_interval():
     name = RunName(run_id="r", created_at="2026-01-01T00:00:00Z", app_version="1", git_commit=None)
     comparison = Comparison(
         **dict.fromkeys(("mismatches", "lost", "speed", "changes"), ()),
-        **dict.fromkeys(("only_baseline", "only_current", "unchanged"), 0),
-        task="search",
-        baseline=name,
-        current=name,
-        shared=120,
-        metrics=(change, other),
-    )
+        **dict.fromkeys(("only_baseline", "only_current", "unchanged"), 0), task="search",
+        baseline=name, current=name, shared=120, metrics=(change, other),
+    )  # fmt: skip
     found = find(tuning_document(SWITCH, comparison=comparison).blocks, Table)
     chosen, second = ([*row][1:] for row in found.rows)
     assert chosen == [Proportion(0.6), Proportion(0.69), Difference(0.09, 0.02, 0.14, better=True)]

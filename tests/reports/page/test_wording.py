@@ -31,14 +31,12 @@ def test_a_korean_term_means_one_thing_everywhere(korean, banned, instead):
 @pytest.mark.parametrize(
     ("environment", "language"),
     [
-        ({"LANG": "ko_KR.UTF-8"}, "ko"),
-        ({"LANG": "en_US.UTF-8"}, "en"),
+        ({"LANG": "ko_KR.UTF-8"}, "ko"), ({"LANG": "en_US.UTF-8"}, "en"),
         ({"LANG": "ko_KR.UTF-8", "LC_MESSAGES": "de_DE.UTF-8"}, "en"),
         ({"LANG": "en_US.UTF-8", "LC_ALL": "", "LC_MESSAGES": "ko"}, "ko"),
-        ({"LANG": "ko_KR.UTF-8", "LC_ALL": "C.UTF-8"}, "en"),
-        ({}, "en"),
+        ({"LANG": "ko_KR.UTF-8", "LC_ALL": "C.UTF-8"}, "en"), ({}, "en"),
     ],
-)
+)  # fmt: skip
 def test_auto_is_the_language_of_the_first_variable_of_the_environment_that_is_set(
     environment, language, monkeypatch
 ):
