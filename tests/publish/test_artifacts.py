@@ -7,15 +7,7 @@ from typing import Any
 import pytest
 from summaries import search_summary
 
-from gigamind.errors import (
-    DatasetError,
-    EmbeddingError,
-    EvaluationError,
-    GigamindError,
-    IndexingError,
-    InputError,
-    NotesError,
-)
+from gigamind import errors
 from gigamind.publish.ends import _metric_table, failed, in_form_words
 from gigamind.records.schema import IntervalReport
 from gigamind.tasks import TASKS
@@ -67,14 +59,14 @@ def test_a_figure_that_is_no_number_is_a_dash_in_a_table(figure: float | None):
 @pytest.mark.parametrize(
     ("error", "name"),
     [
-        (InputError("x"), "InvalidInput"), (DatasetError("x"), "InvalidInput"),
-        (NotesError("x"), "NotesInaccessible"), (IndexingError("x"), "NotesInaccessible"),
-        (EvaluationError("x"), "EvaluationFailed"), (EmbeddingError("x"), "EvaluationFailed"),
-        (GigamindError("x"), "EvaluationFailed"),
+        (errors.InputError("x"), "InvalidInput"), (errors.DatasetError("x"), "InvalidInput"),
+        (errors.NotesError("x"), "NotesInaccessible"), (errors.IndexingError("x"), "NotesInaccessible"),
+        (errors.EvaluationError("x"), "EvaluationFailed"), (errors.EmbeddingError("x"), "EvaluationFailed"),
+        (errors.GigamindError("x"), "EvaluationFailed"),
     ],
 )  # fmt: skip
 def test_a_failed_state_has_the_name_of_its_exit_code_and_keeps_the_error(
-    error: GigamindError, name: str
+    error: errors.GigamindError, name: str
 ):
     state: Any = failed(error)
     assert (state.type.value, state.name) == ("FAILED", name)

@@ -19,23 +19,17 @@ from gigamind.tasks.links.schema import (
     LinkSummaryReport,
     SnapshotSuggestion,
 )
-from gigamind.tasks.search.schema import (
-    SearchItem,
-    SearchSnapshot,
-    SliceCounts,
-    SliceReport,
-    SummaryReport,
-)
+from gigamind.tasks.search import schema as search
 
-Make = Callable[..., SearchSnapshot]
+Make = Callable[..., search.SearchSnapshot]
 
 
-def item(name: str, rank: int | None, *, unanswerable: bool | None = None) -> SearchItem:
+def item(name: str, rank: int | None, *, unanswerable: bool | None = None) -> search.SearchItem:
     """An answerable item whose note came at `rank`, or an unanswerable one judged so (True) or not (False)."""
     answerable = unanswerable is None
     reciprocal = 1 / rank if rank else 0.0
     hits = [f"other{i}.md" for i in range(1, rank or 3)] + (["right.md"] if rank else [])
-    return SearchItem(
+    return search.SearchItem(
         id=name,
         query=f"question {name}",
         answerable=answerable,
@@ -49,9 +43,9 @@ def item(name: str, rank: int | None, *, unanswerable: bool | None = None) -> Se
     )
 
 
-def _summary(p95: float | None, cold: float | None, count: int) -> SummaryReport:
-    part = SliceReport(
-        counts=SliceCounts(queries=count, answerable=count, unanswerable=0),
+def _summary(p95: float | None, cold: float | None, count: int) -> search.SummaryReport:
+    part = search.SliceReport(
+        counts=search.SliceCounts(queries=count, answerable=count, unanswerable=0),
         search={"latency_p95_ms": p95},
         unanswerable={},
         intervals={},
@@ -78,14 +72,14 @@ def snapshot() -> Make:
         cold: float | None = None,
         model: str | None = "use@1",
         **changed: str,
-    ) -> SearchSnapshot:
+    ) -> search.SearchSnapshot:
         made = [
             item(name, None, unanswerable=value == "right")
             if isinstance(value, str)
             else item(name, value)
             for name, value in items.items()
         ]
-        return SearchSnapshot(
+        return search.SearchSnapshot(
             created_at="2026-01-01T00:00:00+00:00",
             run_id=changed.get("run_id", "20260101-000000"),
             task="search",

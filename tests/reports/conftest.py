@@ -3,14 +3,7 @@ from collections.abc import Callable
 import pytest
 from summaries import search_summary
 
-from gigamind.records.schema import (
-    Environment,
-    ErrorReport,
-    Hardware,
-    IntervalReport,
-    PassageReport,
-    RunReport,
-)
+from gigamind.records import schema
 from gigamind.tasks.search.schema import (
     HitReport,
     ItemReport,
@@ -40,7 +33,7 @@ def make_item(number: int = 1, **changes: object) -> ItemReport:
 
 
 def make_hit(note: str, score: float = 0.5) -> HitReport:
-    passage = PassageReport(note=note, utf16_start=0, utf16_end=1, text="x")
+    passage = schema.PassageReport(note=note, utf16_start=0, utf16_end=1, text="x")
     return HitReport(
         note=note, base_score=score, final_score=score, semantic_score=score, keyword_score=None,
         chunk=passage, evidence=passage,
@@ -63,7 +56,7 @@ def make_slice(answerable: int = 2, unanswerable: int = 2, /, **changes: object)
         "search": {**search, **times},
         "unanswerable": judged,
         "intervals": {
-            name: IntervalReport(low=value, high=value, n=0 if value is None else 2)
+            name: schema.IntervalReport(low=value, high=value, n=0 if value is None else 2)
             for name, value in figures.items()
         },
     }
@@ -72,7 +65,7 @@ def make_slice(answerable: int = 2, unanswerable: int = 2, /, **changes: object)
 
 def make_record(
     items: tuple[ItemReport, ...] = (),
-    errors: tuple[ErrorReport, ...] = (),
+    errors: tuple[schema.ErrorReport, ...] = (),
     *,
     run: dict[str, object] | None = None,
     summary: dict[str, object] | None = None,
@@ -103,7 +96,7 @@ def make_record(
             "kind": "threshold", "file": "judges/unanswerable_threshold.toml", "fingerprint": "f",
             "setting": 0.3,
         },
-        "environment": Environment(
+        "environment": schema.Environment(
             app_version="1.0",
             git_commit=None,
             python_version="3.11",
@@ -111,11 +104,11 @@ def make_record(
             rag_schema_version="1",
             packages={},
         ),
-        "hardware": Hardware(cpu="CPU", cores=2, memory_gib=4.0, system="Linux", hash="h"),
+        "hardware": schema.Hardware(cpu="CPU", cores=2, memory_gib=4.0, system="Linux", hash="h"),
         "warnings": (),
     }  # fmt: skip
     return RunRecord(
-        RunReport.model_validate(about | (run or {})),
+        schema.RunReport.model_validate(about | (run or {})),
         made.model_copy(update=figures | (summary or {})),
         items,
         errors,

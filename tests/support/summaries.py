@@ -1,23 +1,11 @@
 """What runs say of themselves in summary.json."""
 
 from gigamind.records.judged import LlmReport
-from gigamind.tasks.answers.schema import (
-    AnswerCounts,
-    AnswerPerformance,
-    AnswerSliceReport,
-    AnswerSummaryReport,
-    CorrelationReport,
-)
-from gigamind.tasks.search.schema import (
-    Performance,
-    RunCounts,
-    SliceCounts,
-    SliceReport,
-    SummaryReport,
-)
+from gigamind.tasks.answers import schema as answers
+from gigamind.tasks.search import schema as search
 
-NO_QUERIES = SliceReport(
-    counts=SliceCounts(queries=0, answerable=0, unanswerable=0),
+NO_QUERIES = search.SliceReport(
+    counts=search.SliceCounts(queries=0, answerable=0, unanswerable=0),
     search={},
     unanswerable={},
     intervals={},
@@ -25,13 +13,13 @@ NO_QUERIES = SliceReport(
 
 
 def search_summary(
-    overall: SliceReport = NO_QUERIES, notes: int = 3, cold_start_ms: float | None = None
-) -> SummaryReport:
+    overall: search.SliceReport = NO_QUERIES, notes: int = 3, cold_start_ms: float | None = None
+) -> search.SummaryReport:
     """A whole run over so many notes, without slices."""
     counts = overall.counts
-    return SummaryReport(
+    return search.SummaryReport(
         status="complete",
-        counts=RunCounts(
+        counts=search.RunCounts(
             queries_total=counts.queries,
             queries_answerable=counts.answerable,
             queries_unanswerable=counts.unanswerable,
@@ -46,7 +34,7 @@ def search_summary(
         cross_lingual=None,
         by_tag={},
         by_difficulty={},
-        performance=Performance(
+        performance=search.Performance(
             cold_start_ms=cold_start_ms,
             indexing_ms=1.0,
             eval_runtime_ms=1.0,
@@ -55,17 +43,17 @@ def search_summary(
     )
 
 
-def answer_summary(items: int = 0, **changes: object) -> AnswerSummaryReport:
+def answer_summary(items: int = 0, **changes: object) -> answers.AnswerSummaryReport:
     """A whole run over so many answers, without figures but those that are given."""
-    counts = dict.fromkeys(AnswerCounts.model_fields, 0)
+    counts = dict.fromkeys(answers.AnswerCounts.model_fields, 0)
     given: dict[str, object] = {
-        "status": "complete", "counts": AnswerCounts.model_validate(counts),
-        "overall": AnswerSliceReport(items=items, answers={}, intervals={}), "by_language": {},
+        "status": "complete", "counts": answers.AnswerCounts.model_validate(counts),
+        "overall": answers.AnswerSliceReport(items=items, answers={}, intervals={}), "by_language": {},
         "by_tag": {}, "confidence": {}, "verdicts": {}, "doubts": {}, "quotes": None,
-        "correlation": CorrelationReport(r=None, n=0, separate=None), "agreement": None,
-        "flagged": 0, "performance": AnswerPerformance(preparing_ms=1.0, eval_runtime_ms=1.0),
+        "correlation": answers.CorrelationReport(r=None, n=0, separate=None), "agreement": None,
+        "flagged": 0, "performance": answers.AnswerPerformance(preparing_ms=1.0, eval_runtime_ms=1.0),
     }  # fmt: skip
-    return AnswerSummaryReport.model_validate(given | changes)
+    return answers.AnswerSummaryReport.model_validate(given | changes)
 
 
 def llm_report(**changes: object) -> LlmReport:

@@ -1,31 +1,23 @@
 import pytest
 from judge_cards import judge_card
 
-from gigamind.records.card import (
-    CardAttacks,
-    CardBin,
-    CardFigure,
-    CardGroup,
-    CardHeadline,
-    CardMiss,
-    CardScale,
-)
+from gigamind.records import card as cards
 from gigamind.records.judged import JudgeReport
 
 BINARY = ("accuracy", "balanced_accuracy", "sensitivity", "specificity", "cohen_kappa")
 
 
 def make_figure(value=0.8, low=0.7, high=0.9, n=100):
-    return CardFigure(value=value, low=low, high=high, n=n)
+    return cards.CardFigure(value=value, low=low, high=high, n=n)
 
 
 def make_group(items=100, positive=40, **figures):
     found = {name: make_figure() for name in BINARY} | {"cohen_kappa": make_figure(0.6)}
     bins = (
-        CardBin(low=0.8, high=0.9, confidence=None, right=make_figure(None, None, None, 0)),
-        CardBin(low=0.9, high=1.0, confidence=0.95, right=make_figure(0.75, 0.5, 0.9, 20)),
+        cards.CardBin(low=0.8, high=0.9, confidence=None, right=make_figure(None, None, None, 0)),
+        cards.CardBin(low=0.9, high=1.0, confidence=0.95, right=make_figure(0.75, 0.5, 0.9, 20)),
     )
-    return CardGroup(items=items, positive=positive, figures=found | figures, bins=bins)
+    return cards.CardGroup(items=items, positive=positive, figures=found | figures, bins=bins)
 
 
 def make_scale(**changes):
@@ -35,7 +27,7 @@ def make_scale(**changes):
         "overall": make_group(),
         "by_language": {"en": make_group(50, 20), "ko": make_group(50, 20)},
         "flips": make_figure(0.05, 0.02, 0.08, 200),
-        "headline": CardHeadline(
+        "headline": cards.CardHeadline(
             judged=0.4,
             labelled=make_figure(0.3, 0.2, 0.4, 100),
             corrected=make_figure(0.32, 0.25, 0.39, 100),
@@ -44,7 +36,7 @@ def make_scale(**changes):
         ),
         "missed": 30,
         "misses": (
-            CardMiss(
+            cards.CardMiss(
                 id="q1",
                 question="배포는 언제?",
                 language="ko",
@@ -55,7 +47,7 @@ def make_scale(**changes):
             ),
         ),
     }
-    return CardScale(**values | changes)
+    return cards.CardScale(**values | changes)
 
 
 def make_card(*scales, **changes):
@@ -66,7 +58,7 @@ def make_card(*scales, **changes):
         ),
         "runs": ("run-1", "run-2"),
         "scales": scales or (make_scale(),),
-        "attacks": CardAttacks(
+        "attacks": cards.CardAttacks(
             succeeded=3, attempted=40, rate=make_figure(0.075, 0.026, 0.199, 40)
         ),
     }  # fmt: skip

@@ -11,18 +11,7 @@ import pytest
 from gigamind.i18n import translator
 from gigamind.records.schema import IntervalReport, PassageReport
 from gigamind.tasks.answers.page import list_data
-from gigamind.tasks.links.schema import (
-    ExpectedLinkReport,
-    LinkCounts,
-    LinkItemReport,
-    LinkPerformance,
-    LinkRunRecord,
-    LinkSliceReport,
-    LinkSummaryReport,
-    ReliabilityBinReport,
-    SuggestionReport,
-    SweepPointReport,
-)
+from gigamind.tasks.links import schema
 from gigamind.tasks.search.schema import RunRecord
 
 TEXT = "👋 See Beta, Gamma and Delta; not Omega."
@@ -33,21 +22,23 @@ def _passage(note: str, text: str, anchor: str) -> PassageReport:
     return PassageReport(note=note, utf16_start=start, utf16_end=start + len(anchor), text=anchor)
 
 
-def _suggestion(anchor: str, *, hit: bool, novel: bool, confidence: float) -> SuggestionReport:
-    return SuggestionReport(
+def _suggestion(
+    anchor: str, *, hit: bool, novel: bool, confidence: float
+) -> schema.SuggestionReport:
+    return schema.SuggestionReport(
         anchor=_passage("a.md", TEXT, anchor), target=f"{anchor.lower()}.md", confidence=confidence,
         reason=f"title {anchor}", context="", features={}, hit=hit,
         span_exact=True if hit else None, novel=novel,
     )  # fmt: skip
 
 
-def make_note(**changes: object) -> LinkItemReport:
+def make_note(**changes: object) -> schema.LinkItemReport:
     values: dict[str, object] = {
         "note": "a.md",
         "language": "en",
         "text": TEXT,
         "expected": tuple(
-            ExpectedLinkReport(
+            schema.ExpectedLinkReport(
                 id=anchor,
                 anchor=anchor,
                 targets=(f"{anchor.lower()}.md",),
@@ -65,25 +56,27 @@ def make_note(**changes: object) -> LinkItemReport:
         "terms": {"precision_at_5": (1, 3), "recall_at_5": (1, 2)},
         "metrics": {"precision_at_5": 1 / 3, "recall_at_5": 0.5},
     }
-    return LinkItemReport.model_validate(values | changes)
+    return schema.LinkItemReport.model_validate(values | changes)
 
 
 @pytest.fixture(name="make_note", scope="session")
-def _make_note() -> Callable[..., LinkItemReport]:
+def _make_note() -> Callable[..., schema.LinkItemReport]:
     """A line of per_item.jsonl: Beta found, Gamma new, Delta linked already, Omega missed."""
     return make_note
 
 
 @pytest.fixture
-def make_links(make_record: Callable[..., RunRecord]) -> Callable[..., LinkRunRecord]:
+def make_links(make_record: Callable[..., RunRecord]) -> Callable[..., schema.LinkRunRecord]:
     """A link run of these notes, over the run of `make_record`."""
 
-    def make(*notes: LinkItemReport, status: str = "complete", **run: object) -> LinkRunRecord:
+    def make(
+        *notes: schema.LinkItemReport, status: str = "complete", **run: object
+    ) -> schema.LinkRunRecord:
         figures = {
             "precision_at_5": 1 / 3, "recall_at_5": 0.5, "recall_at_5_ceiling": 0.75,
             "recall_at_5_excluding_linked": 0.5,
         }  # fmt: skip
-        part = LinkSliceReport(
+        part = schema.LinkSliceReport(
             notes=len(notes),
             misses={},
             links=figures if notes else {},
@@ -92,27 +85,33 @@ def make_links(make_record: Callable[..., RunRecord]) -> Callable[..., LinkRunRe
                 for name in figures
             },
         )
-        counts = dict.fromkeys(LinkCounts.model_fields, 0)
-        summary = LinkSummaryReport.model_validate(
+        counts = dict.fromkeys(schema.LinkCounts.model_fields, 0)
+        summary = schema.LinkSummaryReport.model_validate(
             {
                 "status": status,
                 "counts": counts | {"source_notes": len(notes), "notes_not_run": 3, "notes": 9},
                 "overall": part,
                 "by_language": {"en": part} if notes else {},
                 "sweep": (
-                    SweepPointReport(min_confidence=0, suggested=3, precision=1 / 3, recall=0.5),
-                    SweepPointReport(min_confidence=1, suggested=0, precision=None, recall=0),
+                    schema.SweepPointReport(
+                        min_confidence=0, suggested=3, precision=1 / 3, recall=0.5
+                    ),
+                    schema.SweepPointReport(
+                        min_confidence=1, suggested=0, precision=None, recall=0
+                    ),
                 ),
                 "reliability": (
-                    ReliabilityBinReport(low=0.9, high=1, n=1, mean_confidence=0.9, precision=1),
+                    schema.ReliabilityBinReport(
+                        low=0.9, high=1, n=1, mean_confidence=0.9, precision=1
+                    ),
                 ),
                 "calibration_error": 0.125,
-                "performance": LinkPerformance(indexing_ms=1, eval_runtime_ms=1),
+                "performance": schema.LinkPerformance(indexing_ms=1, eval_runtime_ms=1),
             }
         )
         options = {"topk": 5, "min_confidence": 0.0, "seed": 42}
         about = make_record(run={"task": "links", "status": status, "options": options, **run}).run
-        return LinkRunRecord(about, summary, notes, ())
+        return schema.LinkRunRecord(about, summary, notes, ())
 
     return make
 

@@ -3,32 +3,21 @@ from types import SimpleNamespace
 import pytest
 
 from gigamind.i18n import translator
-from gigamind.records.judged import (
-    EvaluatedAside,
-    EvaluatedClaim,
-    EvaluatedOmission,
-    SearchQAEvaluation,
-    SourceSentence,
-)
+from gigamind.records import judged
 from gigamind.release.comparison import ItemChange
 from gigamind.release.model import SnapshotCheck
+from gigamind.tasks.answers import schema
 from gigamind.tasks.answers.page import _pieces, list_data
-from gigamind.tasks.answers.schema import (
-    AnswerItem,
-    AnswerItemReport,
-    LabelledClaimReport,
-    LabelledFactReport,
-    LabelsReport,
-    NoteReport,
-)
 
 ANSWER = "Hi! It is 15 days. 장미는 없다. </script><b>x"
-NOTE = NoteReport(title="Leave", path=None, text="<i>" + "a" * 200 + " It is 15 days. " + "b" * 200)
+NOTE = schema.NoteReport(
+    title="Leave", path=None, text="<i>" + "a" * 200 + " It is 15 days. " + "b" * 200
+)
 
 
 def claim(number, text, verdict, *, evidence=None):
     start = ANSWER.index(text)
-    return EvaluatedClaim(
+    return judged.EvaluatedClaim(
         id=number, text=text, start=start, end=start + len(text), utf16_start=start,
         utf16_end=start + len(text), cited=(), reported_verdict="supported", verdict=verdict,
         note=1 if evidence else None,
@@ -47,7 +36,7 @@ def aligned(quote):
 @pytest.fixture
 def item():
     failed = {"status": "failed", "quote": "no such words", "source_index": 0}
-    evaluation = SearchQAEvaluation(
+    evaluation = judged.SearchQAEvaluation(
         correctness=0.5,
         utility=0.25,
         confidence="medium",
@@ -68,11 +57,11 @@ def item():
         reported_issues=(),
         flagged={1: ("looks_like_instructions",)},
     )
-    said = LabelledClaimReport(text="장미는 없다.", verdict="not_found", note=None, claim=2)
-    return AnswerItemReport(
+    said = schema.LabelledClaimReport(text="장미는 없다.", verdict="not_found", note=None, claim=2)
+    return schema.AnswerItemReport(
         id="a", question="q", answer=ANSWER, language="en", tags=("t2", "t1"), notes=(NOTE,),
         outcome="scored", code="", evaluation=evaluation, metrics={},
-        labels=LabelsReport(correctness=None, utility=None, abstains=None, claims=(said,)),
+        labels=schema.LabelsReport(correctness=None, utility=None, abstains=None, claims=(said,)),
         flipped=None, latency_ms=1.0,
     )  # fmt: skip
 
@@ -86,7 +75,7 @@ def test_the_pieces_of_an_answer_are_the_answer_with_its_claims_marked(item):
 
 
 def test_a_sentence_that_is_no_claim_stands_among_the_pieces_by_its_role(item):
-    greeting = EvaluatedAside(
+    greeting = judged.EvaluatedAside(
         id=9, text="Hi!", start=0, end=3, utf16_start=0, utf16_end=3, role="courtesy"
     )
     told = item.evaluation.model_copy(update={"asides": (greeting,)})
@@ -98,10 +87,10 @@ def test_a_sentence_that_is_no_claim_stands_among_the_pieces_by_its_role(item):
 def test_what_is_left_out_has_its_words_or_why_it_does_not_count(item, listed):
     failed = {"status": "failed", "quote": "no such words", "source_index": 0}
     told = item.evaluation.model_copy(update={"omissions": (
-        EvaluatedOmission(what="days", note=1, doubt=None, evidence=aligned("It is")),
-        EvaluatedOmission(what="pay", note=None, doubt="quote_not_in_note", evidence=failed),
+        judged.EvaluatedOmission(what="days", note=1, doubt=None, evidence=aligned("It is")),
+        judged.EvaluatedOmission(what="pay", note=None, doubt="quote_not_in_note", evidence=failed),
     )})  # fmt: skip
-    facts = (LabelledFactReport(text="f", vital=True, note=1, claim=2),)
+    facts = (schema.LabelledFactReport(text="f", vital=True, note=1, claim=2),)
     changes = {"evaluation": told, "labels": item.labels.model_copy(update={"facts": facts})}
     _data, (row,) = listed(item.model_copy(update=changes))
     (what, doubt, title, quote, passage), unproven = row["omissions"]
@@ -126,7 +115,11 @@ def test_a_claim_shows_the_sentence_that_it_was_compared_with_under_its_heading(
 ):
     first, *rest = item.evaluation.claims
     held = first.model_copy(
-        update={"source": SourceSentence(heading="Yearly", text="- Staff: It is 15 days. Not 16.")}
+        update={
+            "source": judged.SourceSentence(
+                heading="Yearly", text="- Staff: It is 15 days. Not 16."
+            )
+        }
     )
     told = item.evaluation.model_copy(update={"claims": (held, *rest)})
     row = claims(listed(item.model_copy(update={"evaluation": told}))[1][0])[0]
@@ -141,7 +134,7 @@ def test_each_unsupported_claim_says_why_in_the_language_of_the_page(item, liste
 
 
 def test_the_baseline_has_what_its_snapshot_stores(item, listed):
-    before = AnswerItem(
+    before = schema.AnswerItem(
         id="a", question="q", evaluated=True, metrics={"correctness": 1.0, "utility": None},
         unsupported=("old",), left_out=("fact",), check=SnapshotCheck(passed=True, yes={}),
     )  # fmt: skip

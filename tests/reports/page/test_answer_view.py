@@ -7,48 +7,23 @@ from blocks import HOSTILE, find, harmless, section
 from summaries import answer_summary
 
 from gigamind.i18n import translator
-from gigamind.records.judged import (
-    EvaluatedClaim,
-    JudgeReport,
-    MetricReport,
-    SearchQAEvaluation,
-    SourceSentence,
-    VerdictReport,
-)
+from gigamind.records import judged
 from gigamind.records.schema import IntervalReport
 from gigamind.reports.comparison import WORDS_BLIND
-from gigamind.reports.document import (
-    Count,
-    Interval,
-    KeyFigures,
-    Listing,
-    Proportion,
-    Table,
-)
+from gigamind.reports.document import Count, Interval, KeyFigures, Listing, Proportion, Table
 from gigamind.reports.html import render_html
 from gigamind.reports.labels import LABELS
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import Outcome, run_document
-from gigamind.tasks.answers.schema import (
-    AnswerCounts,
-    AnswerItemReport,
-    AnswerRunRecord,
-    AnswerSliceReport,
-    LabelledFactReport,
-    LabelsReport,
-    NoteReport,
-    QualityItemRate,
-    QualitySliceReport,
-    QualitySummaryReport,
-)
+from gigamind.tasks.answers import schema
 from gigamind.tasks.answers.view import AnswerView
 
 EN = translator("en")
 VIEW = AnswerView()
 NEAREST = "It is 15 days."
-FACT = LabelsReport(
+FACT = schema.LabelsReport(
     correctness=None, utility=None, abstains=None, claims=(),
-    facts=(LabelledFactReport(text="fact", vital=True, note=1, claim=None),),
+    facts=(schema.LabelledFactReport(text="fact", vital=True, note=1, claim=None),),
 )  # fmt: skip
 
 
@@ -57,15 +32,15 @@ def claim(number, verdict, **changes):
         "id": number, "text": f"claim {number}", "start": 0, "end": 1, "utf16_start": 0, "utf16_end": 1,
         "cited": (), "told": None, "verdict": verdict, "note": 1, "doubt": None, "new_numbers": (),
         "evidence": {"status": "aligned", "source_index": 0, "quote": NEAREST, "start": 0, "end": 14},
-        "source": SourceSentence(heading="", text=NEAREST),
+        "source": judged.SourceSentence(heading="", text=NEAREST),
     }  # fmt: skip
-    return EvaluatedClaim.model_validate(values | changes)
+    return judged.EvaluatedClaim.model_validate(values | changes)
 
 
 def answer(name, *verdicts, evaluated=True, **changes):
     claims = tuple(claim(number, verdict) for number, verdict in enumerate(verdicts, 1))
     share = verdicts.count("supported") / len(verdicts) if verdicts else None
-    evaluation = SearchQAEvaluation(
+    evaluation = judged.SearchQAEvaluation(
         correctness=share, utility=None, confidence=None, source_coverage=(), grounding_issues=(),
         summary="", outcome="judged", claims=claims, abstains=not verdicts, answerable=True,
         reported_answerable=None, reported_correctness=None, reported_utility=None, utility_reason="",
@@ -73,16 +48,16 @@ def answer(name, *verdicts, evaluated=True, **changes):
     )  # fmt: skip
     values = {
         "id": name, "question": f"question {name}", "answer": "a", "language": "en", "tags": (),
-        "notes": (NoteReport(title="Leave", path=None, text=NEAREST),), "outcome": "scored", "code": "",
+        "notes": (schema.NoteReport(title="Leave", path=None, text=NEAREST),), "outcome": "scored", "code": "",
         "evaluation": evaluation if evaluated else None, "metrics": {"correctness": share},
         "labels": None, "flipped": None, "latency_ms": 1.0,
     }  # fmt: skip
-    return AnswerItemReport.model_validate(values | changes)
+    return schema.AnswerItemReport.model_validate(values | changes)
 
 
 def part(items, **values):
     interval = IntervalReport(low=0.25, high=0.75, n=items)
-    return AnswerSliceReport(
+    return schema.AnswerSliceReport(
         items=items, answers=values, intervals={f"answers.{name}": interval for name in values}
     )
 
@@ -95,19 +70,21 @@ def make_answers(make_record):
         evaluated = [item.evaluation for item in items if item.evaluation]
         claims = [claim for evaluation in evaluated for claim in evaluation.claims]
         verdicts = [claim.verdict for claim in claims]
-        numbers = dict.fromkeys(AnswerCounts.model_fields, 0) | {
+        numbers = dict.fromkeys(schema.AnswerCounts.model_fields, 0) | {
             "answers_total": len(items),
             "answers_evaluated": sum(item.is_judged for item in items),
             "claims": len(claims),
         }
-        judge = JudgeReport(kind="words", file="words.toml", fingerprint="f", metrics=metrics)
+        judge = judged.JudgeReport(
+            kind="words", file="words.toml", fingerprint="f", metrics=metrics
+        )
         run = make_record(run={"task": "answers", "judge": judge, "options": {"seed": 42}}).run
         overall = part(len(items), correctness=0.5, utility=None)
         values = {
             "counts": numbers | (counts or {}), "overall": overall, "by_language": {"en": overall},
             "verdicts": {name: verdicts.count(name) for name in dict.fromkeys(verdicts)},
         }  # fmt: skip
-        return AnswerRunRecord(run, answer_summary(**values | summary), items, ())
+        return schema.AnswerRunRecord(run, answer_summary(**values | summary), items, ())
 
     return make
 
@@ -118,14 +95,14 @@ def sections(record):
 
 def quality(checked=4):
     rate, low, high = (0.5, 0.15, 0.85) if checked else (None, None, None)
-    item = QualityItemRate(
+    item = schema.QualityItemRate(
         id="direct", ko="직접?", en="Direct?", yes=2, rate=rate, low=low, high=high, unproven=1
     )
-    overall = QualitySliceReport(
+    overall = schema.QualitySliceReport(
         checked=checked, passed=2, pass_rate=rate, low=low, high=high, items=(item,)
     )
-    return QualitySummaryReport(
-        judge=JudgeReport(kind="checklist", file="f", fingerprint="c"), feature="search_qa",
+    return schema.QualitySummaryReport(
+        judge=judged.JudgeReport(kind="checklist", file="f", fingerprint="c"), feature="search_qa",
         min_pass_ratio=0.75, unchecked=0, overall=overall, by_language={"ko": overall},
     )  # fmt: skip
 
@@ -194,13 +171,13 @@ def test_a_claim_without_any_sentence_and_an_omission_are_examples_with_less(mak
 
 @pytest.mark.parametrize(("lower", "order"), [(False, ["b", "a"]), (True, ["c", "a"])])
 def test_a_judge_of_ones_own_orders_answers_by_its_first_metric(make_answers, lower, order):
-    metrics = (MetricReport(name="tone", en="tone", ko="어조", lower_is_better=lower),)
+    metrics = (judged.MetricReport(name="tone", en="tone", ko="어조", lower_is_better=lower),)
     items = [
         answer(
             name,
             evaluated=False,
             metrics={"tone": value},
-            verdict=VerdictReport(scores={"tone": value}, text=f"text {name}"),
+            verdict=judged.VerdictReport(scores={"tone": value}, text=f"text {name}"),
         )
         for name, value in (("a", 0.5), ("b", 0.0), ("c", 1.0))
     ]

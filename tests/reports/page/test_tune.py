@@ -8,17 +8,10 @@ from blocks import find, section
 
 from gigamind.i18n import translator
 from gigamind.release.comparison import Comparison, MetricChange, RunName
+from gigamind.reports import tune
 from gigamind.reports.document import Bullets, Difference, Proportion, Steps, Table
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
-from gigamind.reports.tune import (
-    SearchSetting,
-    TunedSetting,
-    Tuning,
-    WorseMetric,
-    _setting_name,
-    tuning_document,
-)
 
 EN = translator("en")
 HOSTILE = "</pre><script>alert(1)</script>"
@@ -29,8 +22,8 @@ def setting(value, gain=0.0, *, picked=0.0, **changed):
         "mode": "hybrid", "fusion": "weighted", "alpha": 0.7, "title_weight": 0.1,
         "chunk_chars": 800, "graph_rerank": False, "embedder": "use-multilingual",
     }  # fmt: skip
-    return TunedSetting(
-        setting=SearchSetting.model_validate(told | changed),
+    return tune.TunedSetting(
+        setting=tune.SearchSetting.model_validate(told | changed),
         figures={"search.ndcg_at_10": value, "search.mrr": value / 2, "search.hit_at_1": 0.25},
         gain=gain, low=gain - 0.04, high=gain + 0.04, p_value=0.001 if gain > 0.04 else 0.9,
         picked=picked, out_of_fold=gain - 0.01 if picked else None,
@@ -45,7 +38,7 @@ def tuning(*others, chosen=0, best=0, **changed):
         "low": 0.02, "high": 0.14, "detectable": 0.05,
         "command": f"gigamind eval search --dataset 'a b' {HOSTILE}",
     }  # fmt: skip
-    return Tuning.model_validate(told | changed)
+    return tune.Tuning.model_validate(told | changed)
 
 
 SWITCH = tuning(
@@ -56,11 +49,11 @@ KEEP = tuning(setting(0.61, 0.01, alpha=0.8, picked=0.4), best=1, gain=-0.002, l
 
 
 FAR = {"metric": "unanswerable.far", "baseline": 0.25, "current": 0.75, "difference": 0.5}
-COSTLY = SWITCH.model_copy(update={"worse": (WorseMetric(**FAR, low=0.31, high=0.66),)})
+COSTLY = SWITCH.model_copy(update={"worse": (tune.WorseMetric(**FAR, low=0.31, high=0.66),)})
 
 
 def test_a_switch_names_the_cross_validated_gain_and_no_other():
-    page = tuning_document(SWITCH)
+    page = tune.tuning_document(SWITCH)
     assert page.verdict.state == "measured"
     values = page.verdict.sentence.values
     assert EN(values["setting"]).startswith("balanced")
@@ -84,14 +77,14 @@ def test_the_gain_in_the_table_is_that_of_the_verdict_with_its_interval():
         **dict.fromkeys(("only_baseline", "only_current", "unchanged"), 0), task="search",
         baseline=name, current=name, shared=120, metrics=(change, other),
     )  # fmt: skip
-    found = find(tuning_document(SWITCH, comparison=comparison).blocks, Table)
+    found = find(tune.tuning_document(SWITCH, comparison=comparison).blocks, Table)
     chosen, second = ([*row][1:] for row in found.rows)
     assert chosen == [Proportion(0.6), Proportion(0.69), Difference(0.09, 0.02, 0.14, better=True)]
     assert second[2] == Difference(0.1, better=True)
 
 
 def test_what_a_switch_makes_worse_is_in_the_verdict_and_a_warning():
-    page = tuning_document(COSTLY)
+    page = tune.tuning_document(COSTLY)
     assert page.verdict.state == "warning"
     _switch, cost = page.verdict.sentence.values["parts"]
     assert EN(cost.values["size"]) == "+50.0 pp"
@@ -100,14 +93,16 @@ def test_what_a_switch_makes_worse_is_in_the_verdict_and_a_warning():
 
 
 def test_to_keep_names_the_best_gain_and_what_could_be_detected():
-    page = tuning_document(KEEP)
+    page = tune.tuning_document(KEEP)
     assert (page.verdict.state, find(page.blocks, Bullets)) == ("measured", None)
     keep, best = page.verdict.sentence.values["parts"]
     assert "alpha 0.7" in EN(keep.values["kept"])
     assert EN(best.values["gain"]).endswith(" −0.2 pp (95% CI −3.0 pp to +5.0 pp)")
     detectable, no_release = page.verdict.leads
     assert EN(detectable.values["detectable"]) == "5.0 pp"
-    alone = tuning_document(tuning(setting(0.5, -0.1, mode="keyword"), left_out=3, detectable=None))
+    alone = tune.tuning_document(
+        tuning(setting(0.5, -0.1, mode="keyword"), left_out=3, detectable=None)
+    )
     assert ("gain" in alone.verdict.sentence.id, alone.verdict.leads) == (False, (no_release,))
     (left_out,) = find(alone.blocks, Bullets).items
     assert left_out.values["n"] == 3
@@ -117,7 +112,7 @@ def test_to_keep_names_the_best_gain_and_what_could_be_detected():
 @pytest.mark.parametrize("tuned", [COSTLY, KEEP])
 def test_the_page_needs_no_other_file_and_runs_no_foreign_script(tuned, lang):
     say = translator(lang)
-    document = tuning_document(tuned, report="report.html", current="as-is/report.html")
+    document = tune.tuning_document(tuned, report="report.html", current="as-is/report.html")
     page = render_html(document, say)
     assert f'<html lang="{lang}">' in page
     assert "<script>alert" not in page
@@ -129,7 +124,7 @@ def test_the_page_needs_no_other_file_and_runs_no_foreign_script(tuned, lang):
 
 
 def test_the_table_of_settings_has_the_highest_value_first():
-    folded = section(tuning_document(SWITCH), "settings")
+    folded = section(tune.tuning_document(SWITCH), "settings")
     assert folded.folded
     rows = list(find(folded.blocks, Table).rows)
     assert [row[1].value for row in rows] == [0.7, 0.62, 0.6, 0.5]
@@ -143,6 +138,6 @@ def test_settings_are_named_by_what_differs_in_the_grid():
         setting(0.6, 0.0, chunk_chars=400),
         setting(0.6, 0.0, embedder="e5-small"),
     )
-    names = [EN(_setting_name(entry.setting, told)) for entry in told.settings]
+    names = [EN(tune.setting_name(entry.setting, told)) for entry in told.settings]
     assert len(set(names)) == 5
     assert all(part in names[2] for part in ("0.5", "800", "use-multilingual"))
