@@ -66,16 +66,8 @@ def test_an_answer_without_context_is_usable(checked):
 @pytest.mark.parametrize(
     ("changes", "field", "values"),
     [
-        (
-            {"context_notes": [{"path": "nowhere.md"}]},
-            "context_notes[0].path",
-            {"path": '"nowhere.md"'},
-        ),
-        (
-            {"context_notes": [{"path": "../휴가.md"}]},
-            "context_notes[0].path",
-            {"path": '"../휴가.md"'},
-        ),
+        ({"context_notes": [{"path": "nowhere.md"}]}, "context_notes[0].path", {"path": '"nowhere.md"'}),
+        ({"context_notes": [{"path": "../휴가.md"}]}, "context_notes[0].path", {"path": '"../휴가.md"'}),
         ({"context_notes": [{}]}, "context_notes[0]", {}),
         ({"context_notes": [{"title": "A"}]}, "context_notes[0]", {}),
         ({"context_notes": "휴가.md"}, "context_notes", {"value": '"휴가.md"'}),
@@ -83,18 +75,14 @@ def test_an_answer_without_context_is_usable(checked):
         ({"question": " "}, "question", {"value": '" "'}),
         ({"labels": {"correctness": 1.5}}, "labels.correctness", {"value": "1.5"}),
         ({"labels": {"utility": "high"}}, "labels.utility", {"value": '"high"'}),
-        (
-            {"labels": {"claims": [{"text": "x", "verdict": "true"}]}},
-            "labels.claims[0].verdict",
-            {"value": '"true"'},
-        ),
+        ({"labels": {"claims": [{"text": "x", "verdict": "true"}]}}, "labels.claims[0].verdict", {"value": '"true"'}),
         (
             {"labels": {"claims": [{"text": "x", "verdict": "supported", "note": 0}]}},
             "labels.claims[0].note",
             {"value": "0"},
         ),
     ],
-)
+)  # fmt: skip
 def test_a_bad_row_is_reported_with_line_field_and_fix(checked, changes, field, values):
     found = checked(row(id="good"), row(**changes))
     error = only_error(found)

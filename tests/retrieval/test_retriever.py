@@ -111,7 +111,6 @@ def test_a_search_gives_the_scores_of_a_plain_computation(
 ):
     hits = open_with(mode=mode, alpha=alpha).search(query)
 
-    assert hits == sorted(hits, key=lambda hit: (hit.final_score, hit.note), reverse=True)
     share = share_of(mode, alpha)
     every = {
         note: share * semantic + (1 - share) * keyword
@@ -121,11 +120,24 @@ def test_a_search_gives_the_scores_of_a_plain_computation(
     assert [hit.base_score for hit in hits] == pytest.approx(expected, abs=2e-6)
     for hit in hits:
         semantic, keyword = plain_scores(query)[hit.note]
-        assert hit.final_score == hit.base_score == pytest.approx(every[hit.note], abs=2e-6)
+        assert hit.base_score == pytest.approx(every[hit.note], abs=2e-6)
         assert hit.semantic_score == (
             None if mode == "keyword" else pytest.approx(semantic, abs=2e-6)
         )
         assert hit.keyword_score == (None if share == 1 else pytest.approx(keyword))
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("mode", ["semantic", "hybrid", "keyword"])
+def test_base_scores_lie_between_0_and_1_and_equal_the_final_ones_without_the_rerank(
+    query, mode, open_with
+):
+    hits = open_with(mode=mode, alpha=0.7, topk=100).search(query)
+
+    assert all(0 < hit.base_score <= 1 for hit in hits)
+    assert all(hit.final_score == hit.base_score for hit in hits)
+    assert hits == sorted(hits, key=lambda hit: (hit.final_score, hit.note), reverse=True)
+    assert len({hit.note for hit in hits}) == len(hits)
 
 
 @pytest.mark.parametrize("query", QUERIES)

@@ -12,21 +12,13 @@ PARAGRAPHS = [
     {
         "context": CONTEXT,
         "qas": [
-            {
-                "id": "k1",
-                "question": "휴가는 누구에게 신청하나?",
-                "answers": [{"text": "팀장", "answer_start": 6}],
-            },
-            {
-                "id": "k2",
-                "question": "What grows there?",
-                "answers": [{"text": "roses", "answer_start": 0}],
-            },
+            {"id": "k1", "question": "휴가는 누구에게 신청하나?", "answers": [{"text": "팀장", "answer_start": 6}]},
+            {"id": "k2", "question": "What grows there?", "answers": [{"text": "roses", "answer_start": 0}]},
             {"id": "k3", "question": "Who?", "answers": [], "is_impossible": True},
         ],
     },
     {"context": "The deploy runs every Friday.", "qas": []},
-]
+]  # fmt: skip
 GOLDENS = [
     {
         "input": "휴가는 누구에게 신청하나요?", "actual_output": "팀장에게 신청합니다.",

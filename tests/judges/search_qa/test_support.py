@@ -23,27 +23,15 @@ CONTRADICTED = [
     ("number", "회의는 3월 6일에 열립니다.", "회의는 3월 5일에 열립니다."),
     ("number", "The fee is 500 EUR.", "The fee is 500 USD."),
     ("negation", "카드 번호는 평문으로 저장합니다.", "카드 번호는 평문으로 저장하지 않습니다."),
-    (
-        "negation",
-        "표면 온도가 45도를 넘는 배터리는 옮긴다.",
-        "표면 온도가 45도를 넘는 배터리는 옮기지 않는다.",
-    ),
+    ("negation", "표면 온도가 45도를 넘는 배터리는 옮긴다.", "표면 온도가 45도를 넘는 배터리는 옮기지 않는다."),
     ("negation", "환불을 받을 수 없습니다.", "환불을 받을 수 있습니다."),
     ("negation", "재택근무 중에는 촬영이 금지됩니다.", "재택근무 중에는 촬영이 됩니다."),
-    (
-        "negation",
-        "Card numbers are stored in plain text.",
-        "Card numbers are never stored in plain text.",
-    ),
+    ("negation", "Card numbers are stored in plain text.", "Card numbers are never stored in plain text."),
     ("negation", "The API does not support batch requests.", "The API supports batch requests."),
     ("negation", "Guests can enter the warehouse.", "Guests cannot enter the warehouse."),
     ("negation", "You will be blamed for losing it.", "You will not be blamed for losing it."),
     ("polarity", "매출은 작년보다 감소했다.", "매출은 작년보다 증가했다."),
-    (
-        "polarity",
-        "로그 수집은 기본으로 활성화되어 있다.",
-        "로그 수집은 기본으로 비활성화되어 있다.",
-    ),
+    ("polarity", "로그 수집은 기본으로 활성화되어 있다.", "로그 수집은 기본으로 비활성화되어 있다."),
     ("polarity", "Revenue decreased last year.", "Revenue increased last year."),
     ("polarity", "The cache is enabled by default.", "The cache is disabled by default."),
     ("limit", "모든 직원이 삭제할 수 있습니다.", "관리자 직원만 삭제할 수 있습니다."),
@@ -69,7 +57,7 @@ CONTRADICTED = [
     ("reported", "결함이 있었다.", "회사는 결함이 있었다는 주장을 부인했다."),
     ("reported", "The company will be sold.", "The company denied that it will be sold."),
     ("reported", "The CEO is leaving.", "There is a rumour that the CEO is leaving."),
-]
+]  # fmt: skip
 
 
 @pytest.mark.each("kind, claim, passage", CONTRADICTED)
@@ -132,14 +120,8 @@ def test_a_claim_that_takes_words_of_the_next_sentence_is_refused():
 
 HONEST = [
     ("병가는 1년에 10일까지 유급입니다.", "1년에 10일까지 유급입니다."),
-    (
-        "재발급에는 영업일 4일이 걸립니다.",
-        "재발급은 영업일 4일 걸립니다. 그동안은 팀장 카드를 같이 씁니다.",
-    ),
-    (
-        "연차는 5일까지 이월됩니다.",
-        "못 쓴 연차는 5일까지만 이월되고, 이월분은 다음 해 3월 31일에 소멸합니다.",
-    ),
+    ("재발급에는 영업일 4일이 걸립니다.", "재발급은 영업일 4일 걸립니다. 그동안은 팀장 카드를 같이 씁니다."),
+    ("연차는 5일까지 이월됩니다.", "못 쓴 연차는 5일까지만 이월되고, 이월분은 다음 해 3월 31일에 소멸합니다."),
     ("배포하려면 승인이 필요합니다.", "승인이 없으면 배포할 수 없습니다."),
     ("Deploying requires approval.", "You cannot deploy without approval."),
     (
@@ -147,10 +129,7 @@ HONEST = [
         "8월 4일까지 정류소 50곳이 안 되면 출시를 2주 늦춘다.",
     ),
     ("시간이 아니라 주행 거리를 기준으로 합니다.", "주행 거리 기준이지 시간 기준이 아니다."),
-    (
-        "진단서는 이틀까지 필요하지 않습니다.",
-        "이틀까지는 진단서가 필요 없고, 사흘 이상 이어지면 진단서를 내 주세요.",
-    ),
+    ("진단서는 이틀까지 필요하지 않습니다.", "이틀까지는 진단서가 필요 없고, 사흘 이상 이어지면 진단서를 내 주세요."),
     ("Alice was hired by Bob.", "Bob hired Alice."),
     ("철수는 영희에게 보고를 받는다.", "영희가 철수에게 보고한다."),
     ("Refunds are not only fast but free.", "Refunds are fast and free."),
@@ -193,11 +172,8 @@ HONEST = [
     ("부산에서 서울은 가깝다.", "서울은 부산에서 가깝다."),
     ("회사는 공식적으로 재단의 일부가 아닙니다.", "(회사는 공식적으로 재단의 일부는 아닙니다.)"),
     ("There were over 900 developers.", "There were over nine hundred developers."),
-    (
-        "The Developers elect the Project Leader.",
-        "The Project Leader is elected by the Developers.",
-    ),
-]
+    ("The Developers elect the Project Leader.", "The Project Leader is elected by the Developers."),
+]  # fmt: skip
 
 
 @pytest.mark.each("claim, passage", HONEST)
