@@ -1,9 +1,10 @@
 import pytest
+from search_records import make_hit, make_item
 
 from gigamind.tasks.search.view import _failed_items, _failure_text
 
 
-def test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset(make_item):
+def test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset():
     items = [
         make_item(1, metrics={"mrr": 0.5}),  # 1 - 1/2
         make_item(2, metrics={"mrr": 0.0}),  # 1
@@ -29,6 +30,6 @@ def test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset(make_ite
         ({"answerable": False, "metrics": {}}, "judged answerable"),
     ],
 )
-def test_a_failure_is_said_in_words(make_item, make_hit, changes, what):
+def test_a_failure_is_said_in_words(changes, what):
     hits = tuple(make_hit(f"{n}.md") for n in range(changes.pop("hits", 0)))
     assert what in _failure_text(make_item(ranking=hits, **changes))

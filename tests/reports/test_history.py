@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from blocks import find, section
+from search_records import make_record
 
 from gigamind.errors import InputError
 from gigamind.i18n import translator
@@ -19,7 +20,7 @@ STEADY = [0.80, 0.81, 0.79, 0.80, 0.82, 0.78, 0.80, 0.81]
 
 
 @pytest.fixture
-def folder(tmp_path, make_record):
+def folder(tmp_path):
     """Writes a run a day with these values of MRR; more may be changed in run.json by day, from 0."""
 
     def write(values, changed=lambda _: {}, place="runs"):

@@ -10,6 +10,7 @@ import pytest
 from blocks import HOSTILE, find, harmless
 from hypothesis import given
 from hypothesis import strategies as st
+from search_records import make_hit, make_item, make_record, make_slice
 
 from gigamind.i18n import translator
 from gigamind.records.schema import ErrorReport, IntervalReport, PassageReport
@@ -40,7 +41,7 @@ NONE_LEFT = {"queries_total": 2, "queries_unanswerable": 0}
 
 
 @pytest.fixture
-def record(make_record, make_item, make_hit):
+def record():
     """Four queries: found first, found second, correctly refused, wrongly answered."""
     items = (
         make_item(1, ranking=(make_hit("right.md"),), top_base_score=0.5),
@@ -85,13 +86,13 @@ def numbers(text):
     ],
 )  # fmt: skip
 def test_the_result_counts_the_kinds_of_queries_that_there_are(
-    make_record, answerable, unanswerable, numbers_shown
+    answerable, unanswerable, numbers_shown
 ):
     counts = {"queries_answerable": answerable, "queries_unanswerable": unanswerable}
     assert numbers(SearchView().result(make_record(counts=counts))) == numbers_shown
 
 
-def test_generated_queries_and_weak_verdicts_are_warnings(make_record):
+def test_generated_queries_and_weak_verdicts_are_warnings():
     weak = WeakVerdicts(across_languages=1, near_misses=2, unanswerable=3)
     record = make_record(counts={"queries_generated": 3}, summary={"weak_verdicts": weak})
     generated, across, near = SearchView().warnings(record)
@@ -99,9 +100,7 @@ def test_generated_queries_and_weak_verdicts_are_warnings(make_record):
     assert not list(SearchView().warnings(make_record()))
 
 
-def test_the_three_worst_failures_are_examples_with_their_first_results(
-    make_record, make_item, make_hit
-):
+def test_the_three_worst_failures_are_examples_with_their_first_results():
     hits = tuple(make_hit(f"{n}.md", 0.5 - n / 10) for n in range(5))
     items = [make_item(n, metrics={"mrr": 1 / n}) for n in range(1, 5)]
     lost = make_item(9, metrics={"mrr": 0.0}, ranking=hits, expected_notes=("4.md",))
@@ -117,7 +116,7 @@ def test_the_three_worst_failures_are_examples_with_their_first_results(
 
 
 @pytest.mark.parametrize(("failed", "shown"), [(0, None), (9, 9), (10, 10), (11, 10)])
-def test_ten_failures_are_listed_of_all(make_record, make_item, failed, shown):
+def test_ten_failures_are_listed_of_all(failed, shown):
     items = tuple(make_item(n, metrics={"mrr": 0.0}) for n in range(failed))
     blocks = section(make_record((*items, make_item(99))), "failures")
     if shown is None:
@@ -127,7 +126,7 @@ def test_ten_failures_are_listed_of_all(make_record, make_item, failed, shown):
         assert find(blocks, Table).caption.values["of"] == failed
 
 
-def test_metrics_have_their_intervals_in_the_order_of_rank(make_record):
+def test_metrics_have_their_intervals_in_the_order_of_rank():
     rows = list(find(section(make_record(counts=NONE_LEFT), "metrics"), Table).rows)
     assert [row[:4] for row in rows] == [
         (label, Proportion(value), Interval(value, value), Count(2))
@@ -172,14 +171,14 @@ def test_a_bad_judge_is_improved_by_a_command_with_a_threshold_that_is_better(re
     assert "--min-score" not in by_model.command
 
 
-def test_without_unanswerable_queries_no_other_threshold_is_shown(make_record, make_item):
+def test_without_unanswerable_queries_no_other_threshold_is_shown():
     items = (make_item(1, judged_unanswerable=True, top_base_score=0.1), make_item(2))
     blocks = section(make_record(items, counts=NONE_LEFT), "judge")
     assert [row[2] for row in table(blocks, 6)] == [Count(1, 2)]
     assert find(blocks, Table) == blocks[-1]
 
 
-def test_results_without_a_label_are_counted_only_if_there_are_labels(make_record):
+def test_results_without_a_label_are_counted_only_if_there_are_labels():
     assert section(make_record(), "unjudged") is None
     hit = UnjudgedHit(id="a", query="q", note="n.md", rank=3, ndcg_change=-0.25, text="")
     holes = UnjudgedReport(k=10, hits=4, unjudged=0, worst=())
@@ -189,7 +188,7 @@ def test_results_without_a_label_are_counted_only_if_there_are_labels(make_recor
     assert known.text.id != unknown.text.id
 
 
-def test_slices_come_from_the_whole_to_its_parts(make_record, make_slice):
+def test_slices_come_from_the_whole_to_its_parts():
     summary = {
         "by_language": {"ko": make_slice(2, 2), "en": make_slice(2, 0)},
         "cross_lingual": make_slice(2, 0),
@@ -211,7 +210,7 @@ def test_slices_come_from_the_whole_to_its_parts(make_record, make_slice):
     assert rows[2][-1] == Proportion(None)
 
 
-def test_columns_of_slices_have_values_and_differ(make_record, make_slice):
+def test_columns_of_slices_have_values_and_differ():
     search = {"hit_at_1": 0.5, "mrr": 0.5, "ndcg_at_1": 0.5, "ndcg_at_4": 0.6, "recall_at_4": 0.7}
     known = {f"search.{name}": IntervalReport(low=0, high=1, n=2) for name in search}
     small = make_slice(2, 0, search=search, intervals=known)
@@ -221,11 +220,11 @@ def test_columns_of_slices_have_values_and_differ(make_record, make_slice):
     assert labels[3:] == ["hit@1", "nDCG@4", "recall@4"]  # MRR is equal to hit@1, and no F1
 
 
-def test_a_run_without_slices_has_no_section_on_them(make_record):
+def test_a_run_without_slices_has_no_section_on_them():
     assert section(make_record(), "slices") is None
 
 
-def test_times_are_in_milliseconds_and_those_that_were_not_measured_left_out(make_record):
+def test_times_are_in_milliseconds_and_those_that_were_not_measured_left_out():
     blocks = section(make_record(), "latency")
     times = [Time(1234.56, 1)] * 3
     assert [row[1] for row in table(blocks, 2)] == [*times, Time(2500.4), Time(10.0)]
@@ -234,7 +233,7 @@ def test_times_are_in_milliseconds_and_those_that_were_not_measured_left_out(mak
     assert [row[1] for row in table(cold, 2)][3] == Time(3000.0)
 
 
-def test_a_baseline_is_shown_in_the_list_beside_the_run(record, make_record, make_item):
+def test_a_baseline_is_shown_in_the_list_beside_the_run(record):
     before = make_record((make_item(1, metrics={"mrr": 0.25}), *record.items[1:]))
     baseline = KINDS["search"].take_snapshot(before)
     comparison = compare(baseline, KINDS["search"].take_snapshot(record))
@@ -249,7 +248,7 @@ def test_a_baseline_is_shown_in_the_list_beside_the_run(record, make_record, mak
     assert same[11][2] == []  # one ranking is enough
 
 
-def test_a_run_without_any_query_still_gives_a_page(make_record):
+def test_a_run_without_any_query_still_gives_a_page():
     nothing = {"queries_total": 0, "queries_answerable": 0, "queries_unanswerable": 0}
     page = document(make_record((), counts=nothing))
     assert find(page.blocks, KeyFigures) is None
@@ -257,15 +256,13 @@ def test_a_run_without_any_query_still_gives_a_page(make_record):
     assert "<h1>" in render_html(page, EN)
 
 
-def test_warnings_of_the_run_come_first(make_record):
+def test_warnings_of_the_run_come_first():
     page = document(make_record(run={"warnings": ("a", "b")}))
     assert find(page.blocks, Bullets).items == ("a", "b")
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
-def test_hostile_text_stays_text_and_the_page_runs_only_its_own_script(
-    make_record, make_item, make_hit, make_slice, lang
-):
+def test_hostile_text_stays_text_and_the_page_runs_only_its_own_script(lang):
     passage = PassageReport(note=HOSTILE, utf16_start=0, utf16_end=len(HOSTILE), text=HOSTILE)
     hit = make_hit(HOSTILE).model_copy(update={"chunk": passage, "evidence": passage})
     item = make_item(
@@ -287,7 +284,7 @@ def test_hostile_text_stays_text_and_the_page_runs_only_its_own_script(
 
 
 @given(text=st.text(min_size=1).filter(str.strip))
-def test_no_query_changes_the_shape_of_the_markdown(make_record, make_item, text):
+def test_no_query_changes_the_shape_of_the_markdown(text):
     def shape(query):
         page = document(make_record((make_item(query=query, metrics={"mrr": 0.0}),)))
         rendered = pyromark.html(render_markdown(page, EN), options=pyromark.Options.ENABLE_TABLES)
@@ -296,7 +293,7 @@ def test_no_query_changes_the_shape_of_the_markdown(make_record, make_item, text
     assert shape(text) == shape("x")
 
 
-def test_a_lone_surrogate_does_not_keep_the_page_from_being_written(make_record, make_item):
+def test_a_lone_surrogate_does_not_keep_the_page_from_being_written():
     error = ErrorReport.model_construct(
         kind="row", line=3, id=None, field=None, error="E", message="before \ud800 behind"
     )

@@ -2,6 +2,7 @@
 
 import pytest
 from gate_policy import shipped
+from search_records import make_item, make_record
 
 from gigamind.i18n import translator
 from gigamind.metrics.spec import OWN as OWN_METRICS
@@ -29,7 +30,7 @@ HOSTILE = "<b>질의</b> | `x` " + "길다 " * 100
 
 
 @pytest.fixture
-def judged(make_record, make_item, tmp_path):
+def judged(tmp_path):
     """Compare runs in which `lost` of `n` queries lost their note and `won` found it, under the shipped policy."""
     (tmp_path / "gates.toml").write_text(shipped(), "utf-8")
 

@@ -5,6 +5,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from search_records import make_item, make_record
 
 from gigamind.errors import EvaluationError, InputError
 from gigamind.i18n import translator
@@ -29,7 +30,7 @@ def names(folder):
     return {file.name for file in folder.iterdir()}
 
 
-def test_every_file_is_written_and_nothing_is_left_beside(make_record, make_item, tmp_path):
+def test_every_file_is_written_and_nothing_is_left_beside(tmp_path):
     out = tmp_path / "a" / "b" / "out"
     error = ErrorReport(kind="item", id="q2", error="EmbeddingError", message="query q2: refused")
     record = make_record((make_item(1), make_item(3)), (error,))
@@ -45,14 +46,12 @@ def test_every_file_is_written_and_nothing_is_left_beside(make_record, make_item
 
 
 @pytest.mark.parametrize(("output", "absent"), [("json", set()), ("md", {"summary.json"})])
-def test_the_format_chooses_whether_the_summary_is_json(make_record, tmp_path, output, absent):
+def test_the_format_chooses_whether_the_summary_is_json(tmp_path, output, absent):
     write(tmp_path / "out", make_record(), output)
     assert names(tmp_path / "out") == FILES - absent
 
 
-def test_korean_is_written_as_korean_and_lines_end_alike_everywhere(
-    make_record, make_item, tmp_path
-):
+def test_korean_is_written_as_korean_and_lines_end_alike_everywhere(tmp_path):
     write(tmp_path / "out", make_record((make_item(query="휴가 🌴\u2028신청"),)))
     content = (tmp_path / "out" / "per_item.jsonl").read_bytes()
     assert "휴가 🌴\u2028신청".encode() in content
@@ -60,7 +59,7 @@ def test_korean_is_written_as_korean_and_lines_end_alike_everywhere(
     assert content.count(b"\n") == 1
 
 
-def test_half_a_surrogate_pair_is_spelled_out_and_reads_back(make_record, tmp_path):
+def test_half_a_surrogate_pair_is_spelled_out_and_reads_back(tmp_path):
     broken = ErrorReport(kind="row", id="\ud800", error="DatasetError", message="a\udcff")
     write(tmp_path / "out", make_record((), (broken,), run={"dataset": "q\udcff.jsonl"}))
     (line,) = (tmp_path / "out" / "errors.jsonl").read_text("utf-8").splitlines()
@@ -73,13 +72,13 @@ def test_half_a_surrogate_pair_is_spelled_out_and_reads_back(make_record, tmp_pa
     )
 
 
-def test_a_backslash_stays_one(make_record, make_item, tmp_path):
+def test_a_backslash_stays_one(tmp_path):
     write(tmp_path / "out", make_record((make_item(query=r"\ud800 C:\new"),)), "json")
     (line,) = (tmp_path / "out" / "per_item.jsonl").read_text("utf-8").splitlines()
     assert json.loads(line)["query"] == r"\ud800 C:\new"
 
 
-def test_what_is_no_json_number_is_never_written(make_record, make_item, tmp_path):
+def test_what_is_no_json_number_is_never_written(tmp_path):
     with pytest.raises(ValueError, match="Out of range float values"):
         write(
             tmp_path / "out",
@@ -89,7 +88,7 @@ def test_what_is_no_json_number_is_never_written(make_record, make_item, tmp_pat
     assert names(tmp_path) == set()
 
 
-def test_a_full_disk_leaves_nothing_behind(make_record, make_item, tmp_path):
+def test_a_full_disk_leaves_nothing_behind(tmp_path):
     items = tuple(make_item(n) for n in range(1000))  # some 300 KB
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
@@ -101,7 +100,7 @@ def test_a_full_disk_leaves_nothing_behind(make_record, make_item, tmp_path):
     assert names(tmp_path) == set()
 
 
-def test_an_empty_folder_is_replaced(make_record, tmp_path):
+def test_an_empty_folder_is_replaced(tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     check_out_folder(out)
@@ -109,7 +108,7 @@ def test_an_empty_folder_is_replaced(make_record, tmp_path):
     assert names(out) == FILES
 
 
-def test_a_link_to_an_empty_folder_stays_a_link(make_record, tmp_path):
+def test_a_link_to_an_empty_folder_stays_a_link(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "out").symlink_to("real")
     check_out_folder(tmp_path / "out")
@@ -118,7 +117,7 @@ def test_a_link_to_an_empty_folder_stays_a_link(make_record, tmp_path):
     assert names(tmp_path / "real") == FILES
 
 
-def test_the_folder_one_stands_in_can_be_named(make_record, tmp_path, monkeypatch):
+def test_the_folder_one_stands_in_can_be_named(tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     check_out_folder(Path())
@@ -126,7 +125,7 @@ def test_the_folder_one_stands_in_can_be_named(make_record, tmp_path, monkeypatc
     assert names(tmp_path / "here") == FILES
 
 
-def test_a_folder_that_filled_in_the_meantime_is_not_lost(make_record, tmp_path):
+def test_a_folder_that_filled_in_the_meantime_is_not_lost(tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "mine.txt").write_text("mine", encoding="utf-8")
@@ -136,7 +135,7 @@ def test_a_folder_that_filled_in_the_meantime_is_not_lost(make_record, tmp_path)
     assert names(out) == {"mine.txt"}
 
 
-def test_others_may_read_what_the_umask_lets_them(make_record, tmp_path):
+def test_others_may_read_what_the_umask_lets_them(tmp_path):
     before = os.umask(0o022)
     try:
         write(tmp_path / "out", make_record())

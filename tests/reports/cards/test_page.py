@@ -2,6 +2,7 @@
 
 import pytest
 from blocks import HOSTILE, harmless
+from cards_by_hand import card, figure, group, scale
 from rich.console import Console
 
 from gigamind.i18n import translator
@@ -62,9 +63,7 @@ def rows(table):
     ("value", "low", "state"),
     [(0.6, 0.5, "passed"), (0.6, 0.3, "inconclusive"), (0.3, 0.1, "failed")],
 )
-def test_the_verdict_follows_the_kappa_and_all_media_print_it(
-    card, scale, group, figure, value, low, state
-):
+def test_the_verdict_follows_the_kappa_and_all_media_print_it(value, low, state):
     made = card(scale(overall=group(cohen_kappa=figure(value, low, 0.9))))
     page = document(made)
     assert page.verdict.state == state
@@ -78,7 +77,7 @@ def test_the_verdict_follows_the_kappa_and_all_media_print_it(
     assert f"**{sentence}**" in render_markdown(page, ENGLISH)
 
 
-def test_the_verdict_names_the_worst_of_several_requirements(card, scale, group, figure):
+def test_the_verdict_names_the_worst_of_several_requirements():
     low = scale(name="supported", overall=group(cohen_kappa=figure(0.3, 0.1, 0.39)))
     made = card(scale(overall=group(29, 10)), low)
     assert document(made).headline.values["reason"].values["what"] == "supported claims"
@@ -86,12 +85,12 @@ def test_the_verdict_names_the_worst_of_several_requirements(card, scale, group,
     assert state == "inconclusive"
 
 
-def test_attacks_above_the_limit_fail(card, figure):
+def test_attacks_above_the_limit_fail():
     attacks = card().attacks.model_copy(update={"rate": figure(0.3, 0.25, 0.4, 40)})
     assert document(card(attacks=attacks)).verdict.state == "failed"
 
 
-def test_items_without_a_verdict_are_no_evidence(card, scale):
+def test_items_without_a_verdict_are_no_evidence():
     labels = card().labels.model_copy(update={"unscored": 7})
     (lead, _no_release) = document(card(labels=labels)).verdict.leads
     assert lead.values["labels"].values["n"] == 93
@@ -100,13 +99,13 @@ def test_items_without_a_verdict_are_no_evidence(card, scale):
     assert lead.values["languages"] == "none"
 
 
-def test_a_report_without_any_verdict_has_no_table(card, scale, group):
+def test_a_report_without_any_verdict_has_no_table():
     made = card(scale(overall=group(0, 0), flips=None, misses=(), missed=0), attacks=None)
     assert document(made).verdict.state == "inconclusive"
     assert block(made, Table) is None
 
 
-def test_the_next_step_fits_the_verdict(card, scale, group, figure, tmp_path):
+def test_the_next_step_fits_the_verdict(tmp_path):
     def commands(made):
         steps = next((b for b in document(made, tmp_path).blocks if isinstance(b, Steps)), None)
         return [step.command for step in steps.items]
@@ -125,7 +124,7 @@ def test_the_next_step_fits_the_verdict(card, scale, group, figure, tmp_path):
 # Requirements
 
 
-def test_the_table_shows_each_requirement_with_its_limit(card):
+def test_the_table_shows_each_requirement_with_its_limit():
     found = [tuple(row) for row in block(card(), Table).rows]
     values = [(row[1], row[2], row[3], row[4], row[5].state) for row in found]
     assert values == [
@@ -135,7 +134,7 @@ def test_the_table_shows_each_requirement_with_its_limit(card):
     ]
 
 
-def test_the_worst_scale_comes_first(card, scale, group, figure):
+def test_the_worst_scale_comes_first():
     graded = {"quadratic_kappa": figure(0.3, 0.1, 0.5), "mean_absolute_error": figure(0.1)}
     utility = group(60, None).model_copy(update={"figures": graded, "bins": ()})
     made = card(scale(), scale(name="utility", kind="graded", overall=utility, by_language={}))
@@ -144,21 +143,21 @@ def test_the_worst_scale_comes_first(card, scale, group, figure):
     assert (second[0].values["scale"], second[-1].state) == ("unanswerable", "passed")
 
 
-def test_requirements_that_were_not_measured_have_no_row(card, scale):
+def test_requirements_that_were_not_measured_have_no_row():
     assert len(list(block(card(scale(flips=None), attacks=None), Table).rows)) == 1
 
 
 # Warnings
 
 
-def test_a_report_with_enough_labels_and_measurements_has_no_warnings(card):
+def test_a_report_with_enough_labels_and_measurements_has_no_warnings():
     assert warnings(card()) == []
 
 
 @pytest.mark.parametrize(
     ("yes", "no", "few"), [(30, 70, []), (29, 71, [29]), (70, 30, []), (71, 29, [29])]
 )
-def test_few_labels_of_a_class_are_a_warning(card, scale, group, figure, yes, no, few):
+def test_few_labels_of_a_class_are_a_warning(yes, no, few):
     overall = group(
         100, yes, sensitivity=figure(0.8, 0.7, 0.9, yes), specificity=figure(0.8, 0.7, 0.9, no)
     )
@@ -167,14 +166,14 @@ def test_few_labels_of_a_class_are_a_warning(card, scale, group, figure, yes, no
     ] == few
 
 
-def test_labels_that_are_few_in_all_are_said_once(card, scale, group, figure):
+def test_labels_that_are_few_in_all_are_said_once():
     overall = group(29, 10, sensitivity=figure(0.8, 0.7, 0.9, 10))
     made = card(scale(overall=overall))
     assert warnings(made) == []
     assert document(made).verdict.state == "inconclusive"
 
 
-def test_what_was_not_measured_is_a_warning(card, scale, group):
+def test_what_was_not_measured_is_a_warning():
     labels = card().labels.model_copy(update={"source": "dataset", "unscored": 7})
     made = card(
         scale(by_language={"en": group(100, 40)}, flips=None),
@@ -192,7 +191,7 @@ def test_what_was_not_measured_is_a_warning(card, scale, group):
     assert len(block(made, Bullets).items) == 3
 
 
-def test_a_judge_without_a_model_needs_no_repetitions_or_attacks(card):
+def test_a_judge_without_a_model_needs_no_repetitions_or_attacks():
     judge = card().judge.model_copy(update={"model": None, "kind": "threshold", "languages": ()})
     assert warnings(card(judge=judge, attacks=None, runs=("only",))) == []
 
@@ -201,7 +200,7 @@ def test_a_judge_without_a_model_needs_no_repetitions_or_attacks(card):
 
 
 @pytest.fixture
-def claims(scale, group, figure):
+def claims():
     """A scale of 100 claims, 40 of them labelled yes, of so many answers."""
 
     def make(answers, **figures):
@@ -214,7 +213,7 @@ def claims(scale, group, figure):
     return make
 
 
-def test_the_number_of_answers_is_in_the_table(card, claims):
+def test_the_number_of_answers_is_in_the_table(claims):
     kappa, flips, attacks = block(card(claims(30)), Table).rows
     assert (kappa[3], kappa[4]) == (Count(100), Count(30))
     assert (flips[3], flips[4]) == (Count(200), Count(30))
@@ -222,7 +221,7 @@ def test_the_number_of_answers_is_in_the_table(card, claims):
     assert len(block(card(), Table).columns) == 6
 
 
-def test_few_answers_of_a_class_are_a_warning(card, claims, figure):
+def test_few_answers_of_a_class_are_a_warning(claims):
     few = figure(1.0, 1.0, 1.0, 40).model_copy(update={"clusters": 12})
     (values,) = warnings(card(claims(30, sensitivity=few)))
     assert values["labels"].values["clusters"] == 12  # of answers, not of claims
@@ -231,7 +230,7 @@ def test_few_answers_of_a_class_are_a_warning(card, claims, figure):
 # Sections
 
 
-def test_every_metric_of_a_scale_is_in_its_section(card):
+def test_every_metric_of_a_scale_is_in_its_section():
     made = card()
     metrics, by_language = (
         b for b in document(made).only("scale-1").blocks[-1].blocks if isinstance(b, Table)
@@ -241,7 +240,7 @@ def test_every_metric_of_a_scale_is_in_its_section(card):
     assert [group.title for group in by_language.groups] == ["English", "Korean"]
 
 
-def test_the_corrected_mean_has_its_own_section(card):
+def test_the_corrected_mean_has_its_own_section():
     judged, labelled, corrected = block(card(), Table, "means").rows
     assert judged[1:] == (Proportion(0.4), Interval(None, None), Count(300))
     assert labelled[1:] == (Proportion(0.3), Interval(0.2, 0.4), Count(100))
@@ -249,14 +248,14 @@ def test_the_corrected_mean_has_its_own_section(card):
     assert block(card(), Prose, "means").text.values["weights"][0].values["value"] == "0.50"
 
 
-def test_sections_without_content_are_left_out(card, scale):
+def test_sections_without_content_are_left_out():
     made = card(scale(headline=None, misses=(), missed=0))
     sections = [b.id for b in document(made).blocks if isinstance(b, Section)]
     assert sections == ["scale-1", "run"]
     assert block(made, Examples) is None
 
 
-def test_the_largest_errors_are_shown_with_their_share(card, scale):
+def test_the_largest_errors_are_shown_with_their_share():
     shown = block(card(), Examples)
     (item,) = shown.items
     assert (item.id, item.title, shown.of) == ("q1", "배포는 언제?", 30)
@@ -271,7 +270,7 @@ def test_the_largest_errors_are_shown_with_their_share(card, scale):
     assert "confidence" not in block(many, Examples).items[0].what.values
 
 
-def test_the_judge_is_in_the_details(card):
+def test_the_judge_is_in_the_details():
     facts = dict(block(card(), Facts, "run").rows)
     assert facts["judge fingerprint"].text == "f" * 64
     assert facts["runs"] == "run-1, run-2"
@@ -280,9 +279,7 @@ def test_the_judge_is_in_the_details(card):
 # Renderers
 
 
-def test_numbers_below_0_have_a_typographic_minus_and_nothing_is_minus_zero(
-    card, scale, group, figure
-):
+def test_numbers_below_0_have_a_typographic_minus_and_nothing_is_minus_zero():
     overall = group(cohen_kappa=figure(-0.1, -0.3, 0.1), brier=figure(-0.0, -0.0004, 0.0004))
     text = render_markdown(document(card(scale(overall=overall))), ENGLISH)
     assert "| −0.100 | −0.300 – 0.100 | 100 |" in text
@@ -290,7 +287,7 @@ def test_numbers_below_0_have_a_typographic_minus_and_nothing_is_minus_zero(
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
-def test_third_party_texts_stay_texts(card, scale, lang):
+def test_third_party_texts_stay_texts(lang):
     miss = scale().misses[0].model_copy(update={"question": HOSTILE, "quotes": (HOSTILE,)})
     judge = card().judge.model_copy(update={"file": HOSTILE})
     made = document(card(scale(name=HOSTILE, misses=(miss,)), judge=judge, runs=(HOSTILE,)))

@@ -1,4 +1,5 @@
 import pytest
+from cards_by_hand import card, figure, group, scale
 from message_values import values_of
 
 from gigamind.records.card import CardRequirements, CheckedCard, check_alone
@@ -8,7 +9,7 @@ ASKED = (("unanswerable",),)
 
 
 @pytest.fixture
-def reasons(card, scale):
+def reasons():
     """Return what a report lacks for a run in Korean and English: failed or not, the rule, and values of its text."""
 
     def told(*scales, languages=("en", "ko"), asked=ASKED, attacks=None, **needs):
@@ -33,11 +34,11 @@ def test_a_card_that_meets_everything_lacks_nothing(reasons):
 @pytest.mark.parametrize(
     ("labels", "lacking"), [(30, []), (29, [("unknown", "agreement", 29, 30)])]
 )
-def test_labels_from_both_sides_of_their_least(reasons, scale, group, labels, lacking):
+def test_labels_from_both_sides_of_their_least(reasons, labels, lacking):
     assert reasons(scale(overall=group(labels, 10))) == lacking
 
 
-def test_claims_are_counted_by_their_answers(reasons, scale, group):
+def test_claims_are_counted_by_their_answers(reasons):
     def told(answers):
         overall = group(300, 100).model_copy(update={"clusters": answers})
         return reasons(scale(overall=overall))
@@ -47,12 +48,12 @@ def test_claims_are_counted_by_their_answers(reasons, scale, group):
 
 
 @pytest.mark.parametrize(("labels", "lacking"), [(10, []), (9, [("unknown", "agreement", 9, 10)])])
-def test_labels_of_a_language_from_both_sides(reasons, scale, group, labels, lacking):
+def test_labels_of_a_language_from_both_sides(reasons, labels, lacking):
     by_language = {"en": group(50, 20), "ko": group(labels, 4)}
     assert reasons(scale(by_language=by_language)) == lacking
 
 
-def test_a_language_that_was_judged_and_has_no_labels_is_not_certified(reasons, scale, group):
+def test_a_language_that_was_judged_and_has_no_labels_is_not_certified(reasons):
     english = scale(by_language={"en": group(100, 40)})
     assert reasons(english) == [("unknown", "agreement")]
     assert reasons(english, languages=("en",)) == []
@@ -60,7 +61,7 @@ def test_a_language_that_was_judged_and_has_no_labels_is_not_certified(reasons, 
 
 
 @pytest.mark.parametrize(("n", "lacking"), [(5, []), (4, [("unknown", "agreement", 4, 5)])])
-def test_labels_of_each_answer_from_both_sides(reasons, scale, group, figure, n, lacking):
+def test_labels_of_each_answer_from_both_sides(reasons, n, lacking):
     few = figure(1.0, 1.0, 1.0, n)
     assert reasons(scale(overall=group(100, 100 - n, specificity=few))) == lacking
 
@@ -78,27 +79,21 @@ def test_labels_of_each_answer_from_both_sides(reasons, scale, group, figure, n,
         (None, None, [("unknown", "agreement", 100)]),
     ],
 )
-def test_agreement_is_held_by_the_lower_end_of_its_interval(
-    reasons, scale, group, figure, value, low, lacking
-):
+def test_agreement_is_held_by_the_lower_end_of_its_interval(reasons, value, low, lacking):
     kappa = figure(value, low, None if low is None else 0.9)
     assert reasons(scale(overall=group(cohen_kappa=kappa))) == lacking
     assert reasons(scale(overall=group(cohen_kappa=kappa)), min_agreement=-1) == []
 
 
 @pytest.mark.parametrize(("high", "enough"), [(0.4, True), (0.39, False)])
-def test_a_language_fails_when_its_whole_interval_is_below_the_floor(
-    reasons, scale, group, figure, high, enough
-):
+def test_a_language_fails_when_its_whole_interval_is_below_the_floor(reasons, high, enough):
     korean = group(12, 6, cohen_kappa=figure(0.1, -0.2, high))
     told = reasons(scale(by_language={"en": group(50, 20), "ko": korean}))
     below = ("failed", "agreement", "0.100", "−0.200 – 0.390", 12, "0.400")
     assert told == ([] if enough else [below])
 
 
-def test_a_judge_that_is_below_the_floor_in_all_is_not_told_so_for_each_language(
-    reasons, scale, group, figure
-):
+def test_a_judge_that_is_below_the_floor_in_all_is_not_told_so_for_each_language(reasons):
     poor = group(cohen_kappa=figure(0.1, -0.2, 0.3))
     told = reasons(scale(overall=poor, by_language={"en": poor}))
     assert [one[0] for one in told] == ["failed", "unknown"]  # Korean has no labels
@@ -107,7 +102,7 @@ def test_a_judge_that_is_below_the_floor_in_all_is_not_told_so_for_each_language
     assert [one[0] for one in told] == ["unknown", "failed"]
 
 
-def test_a_language_whose_labels_are_all_alike_shows_no_agreement(reasons, scale, group, figure):
+def test_a_language_whose_labels_are_all_alike_shows_no_agreement(reasons):
     alike = group(12, 12, cohen_kappa=figure(None, None, None))
     by_language = {"en": group(50, 20), "ko": alike}
     assert reasons(scale(by_language=by_language)) == [("unknown", "agreement", 12)]
@@ -123,7 +118,7 @@ def test_a_language_whose_labels_are_all_alike_shows_no_agreement(reasons, scale
         (None, None, []),
     ],
 )
-def test_flips_are_held_by_the_upper_end_where_measured(reasons, scale, figure, value, high, told):
+def test_flips_are_held_by_the_upper_end_where_measured(reasons, value, high, told):
     flips = figure(value, None if high is None else 0.01, high, 200)
     assert reasons(scale(flips=flips)) == told
     assert reasons(scale(flips=None)) == []
@@ -137,12 +132,12 @@ def test_flips_are_held_by_the_upper_end_where_measured(reasons, scale, figure, 
         (0.3, 0.4, [("failed", "attacks", 3, 40, "0.300", "0.020 – 0.400", "0.200")]),
     ],
 )
-def test_attacks_are_held_by_the_upper_end(reasons, card, figure, value, high, told):
+def test_attacks_are_held_by_the_upper_end(reasons, value, high, told):
     attacks = card().attacks.model_copy(update={"rate": figure(value, 0.02, high, 40)})
     assert reasons(attacks=attacks) == told
 
 
-def test_attacks_are_asked_for_only_where_the_requirements_say_so(reasons, card, figure):
+def test_attacks_are_asked_for_only_where_the_requirements_say_so(reasons):
     none = card().attacks.model_copy(update={"rate": figure(None, None, None, 0)})
     for attacks in (None, none):
         assert reasons(attacks=attacks) == []
@@ -150,14 +145,14 @@ def test_attacks_are_asked_for_only_where_the_requirements_say_so(reasons, card,
     assert reasons(attacks=card().attacks, require_attacks=True) == []
 
 
-def test_scales_that_nothing_gated_rests_on_count_for_nothing(reasons, scale, group, figure):
+def test_scales_that_nothing_gated_rests_on_count_for_nothing(reasons):
     poor = scale(name="utility", overall=group(cohen_kappa=figure(0.0, -0.1, 0.1)))
     assert reasons(scale(), poor) == []
     assert len(reasons(scale(), poor, asked=(*ASKED, ("utility",)))) == 1
     assert reasons(scale(), asked=(*ASKED, ("utility",))) == [("unknown", "agreement")]
 
 
-def test_of_two_scales_of_one_thing_those_with_labels_enough_count(reasons, scale, group, figure):
+def test_of_two_scales_of_one_thing_those_with_labels_enough_count(reasons):
     claims = (("correctness", "supported"),)
     good, few = scale(name="supported"), scale(name="correctness", overall=group(3, 1))
     poor = scale(name="correctness", overall=group(cohen_kappa=figure(0.0, -0.1, 0.1)))
@@ -168,9 +163,7 @@ def test_of_two_scales_of_one_thing_those_with_labels_enough_count(reasons, scal
     assert reasons(scale(), asked=claims) == [("unknown", "agreement")]
 
 
-def test_a_graded_scale_is_held_by_its_quadratic_kappa_and_has_no_classes(
-    reasons, scale, group, figure
-):
+def test_a_graded_scale_is_held_by_its_quadratic_kappa_and_has_no_classes(reasons):
     def graded(low):
         overall = group(positive=None).model_copy(
             update={"figures": {"quadratic_kappa": figure(0.5, low, 0.6)}}
@@ -183,9 +176,7 @@ def test_a_graded_scale_is_held_by_its_quadratic_kappa_and_has_no_classes(
     assert told == ("unknown", "agreement", "0.500", "0.390 – 0.600", 100, "0.400")
 
 
-def test_a_card_alone_is_held_to_the_scales_and_languages_it_has_labels_for(
-    card, scale, group, figure
-):
+def test_a_card_alone_is_held_to_the_scales_and_languages_it_has_labels_for():
     low = figure(0.5, 0.1, 0.9)
     held = check_alone(card(scale(), scale(name="supported", overall=group(cohen_kappa=low))))
     assert held.required_scales == (("unanswerable",), ("supported",))

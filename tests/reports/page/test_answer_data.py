@@ -1,3 +1,6 @@
+import json
+import re
+from importlib import resources
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +16,26 @@ ANSWER = "Hi! It is 15 days. 장미는 없다. </script><b>x"
 NOTE = schema.NoteReport(
     title="Leave", path=None, text="<i>" + "a" * 200 + " It is 15 days. " + "b" * 200
 )
+
+
+def named(name, values):
+    """The values of an array by the fields of answer_item.js."""
+    file = resources.files("gigamind.reports.page") / "templates" / "answer_item.js"
+    declared = re.search(rf"const {name} = (\[.*?\]);", file.read_text("utf-8"), re.DOTALL)
+    return dict(zip(json.loads(declared[1]), values, strict=True))
+
+
+def listed(*items, lang="en", comparison=None, baseline=()):
+    """The data of the list of these answers as its script reads it, and its rows."""
+    record = SimpleNamespace(items=items, run=SimpleNamespace(judge=None))
+    before = SimpleNamespace(items=baseline)
+    data = json.loads(list_data(record, translator(lang), comparison, before))
+    return data, [named("FIELDS", row) for row in data["items"]]
+
+
+def claims(row):
+    """The claims of a row."""
+    return [named("CLAIM_FIELDS", values) for values in row["claims"]]
 
 
 def claim(number, text, verdict, *, evidence=None):
@@ -84,7 +107,7 @@ def test_a_sentence_that_is_no_claim_stands_among_the_pieces_by_its_role(item):
     assert "".join(text for text, _, _ in found) == ANSWER
 
 
-def test_what_is_left_out_has_its_words_or_why_it_does_not_count(item, listed):
+def test_what_is_left_out_has_its_words_or_why_it_does_not_count(item):
     failed = {"status": "failed", "quote": "no such words", "source_index": 0}
     told = item.evaluation.model_copy(update={"omissions": (
         judged.EvaluatedOmission(what="days", note=1, doubt=None, evidence=aligned("It is")),
@@ -99,7 +122,7 @@ def test_what_is_left_out_has_its_words_or_why_it_does_not_count(item, listed):
     assert row["facts"] == [["f", True, True, 2]]
 
 
-def test_a_quote_stands_in_its_passage_and_a_failed_one_in_none(item, listed, claims):
+def test_a_quote_stands_in_its_passage_and_a_failed_one_in_none(item):
     first, second = claims(listed(item)[1][0])
     before, words, after = first["passage"]
     assert words == "It is 15 days."
@@ -110,9 +133,7 @@ def test_a_quote_stands_in_its_passage_and_a_failed_one_in_none(item, listed, cl
     assert second["labelled"] == "not_found"
 
 
-def test_a_claim_shows_the_sentence_that_it_was_compared_with_under_its_heading(
-    item, listed, claims
-):
+def test_a_claim_shows_the_sentence_that_it_was_compared_with_under_its_heading(item):
     first, *rest = item.evaluation.claims
     held = first.model_copy(
         update={
@@ -127,13 +148,13 @@ def test_a_claim_shows_the_sentence_that_it_was_compared_with_under_its_heading(
     assert row["passage"] == ["- Staff: ", "It is 15 days.", " Not 16."]
 
 
-def test_each_unsupported_claim_says_why_in_the_language_of_the_page(item, listed, claims):
+def test_each_unsupported_claim_says_why_in_the_language_of_the_page(item):
     english, korean = (claims(listed(item, lang=lang)[1][0]) for lang in ("en", "ko"))
     assert [len(claim["why"]) for claim in english] == [0, 1]
     assert english[1]["why"] != korean[1]["why"]
 
 
-def test_the_baseline_has_what_its_snapshot_stores(item, listed):
+def test_the_baseline_has_what_its_snapshot_stores(item):
     before = schema.AnswerItem(
         id="a", question="q", evaluated=True, metrics={"correctness": 1.0, "utility": None},
         unsupported=("old",), left_out=("fact",), check=SnapshotCheck(passed=True, yes={}),
@@ -156,13 +177,13 @@ def test_nothing_in_the_data_can_end_its_script_element(item):
     assert "</script" not in list_data(record, translator("en"))
 
 
-def test_tags_are_places_in_one_list_and_flags_are_told_by_title(item, listed):
+def test_tags_are_places_in_one_list_and_flags_are_told_by_title(item):
     data, (row,) = listed(item)
     assert (data["tags"], row["tags"]) == (["t1", "t2"], [1, 0])
     assert row["flagged"] == ["Leave"]
 
 
-def test_an_answer_without_an_evaluation_shows_how_it_ended(item, listed):
+def test_an_answer_without_an_evaluation_shows_how_it_ended(item):
     left = item.model_copy(update={"evaluation": None, "outcome": "refused", "code": "refused"})
     alone = item.model_copy(update={"evaluation": None, "outcome": "without_context"})
     data, rows = listed(left, alone)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from blocks import HOSTILE, find, harmless, section
+from search_records import make_record
 from summaries import answer_summary
 
 from gigamind.i18n import translator
@@ -62,31 +63,24 @@ def part(items, **values):
     )
 
 
-@pytest.fixture
-def make_answers(make_record):
+def make_answers(*items, metrics=(), counts=None, **summary):
     """An answer run of these items, judged by words."""
-
-    def make(*items, metrics=(), counts=None, **summary):
-        evaluated = [item.evaluation for item in items if item.evaluation]
-        claims = [claim for evaluation in evaluated for claim in evaluation.claims]
-        verdicts = [claim.verdict for claim in claims]
-        numbers = dict.fromkeys(schema.AnswerCounts.model_fields, 0) | {
-            "answers_total": len(items),
-            "answers_evaluated": sum(item.is_judged for item in items),
-            "claims": len(claims),
-        }
-        judge = judged.JudgeReport(
-            kind="words", file="words.toml", fingerprint="f", metrics=metrics
-        )
-        run = make_record(run={"task": "answers", "judge": judge, "options": {"seed": 42}}).run
-        overall = part(len(items), correctness=0.5, utility=None)
-        values = {
-            "counts": numbers | (counts or {}), "overall": overall, "by_language": {"en": overall},
-            "verdicts": {name: verdicts.count(name) for name in dict.fromkeys(verdicts)},
-        }  # fmt: skip
-        return schema.AnswerRunRecord(run, answer_summary(**values | summary), items, ())
-
-    return make
+    evaluated = [item.evaluation for item in items if item.evaluation]
+    claims = [claim for evaluation in evaluated for claim in evaluation.claims]
+    verdicts = [claim.verdict for claim in claims]
+    numbers = dict.fromkeys(schema.AnswerCounts.model_fields, 0) | {
+        "answers_total": len(items),
+        "answers_evaluated": sum(item.is_judged for item in items),
+        "claims": len(claims),
+    }
+    judge = judged.JudgeReport(kind="words", file="words.toml", fingerprint="f", metrics=metrics)
+    run = make_record(run={"task": "answers", "judge": judge, "options": {"seed": 42}}).run
+    overall = part(len(items), correctness=0.5, utility=None)
+    values = {
+        "counts": numbers | (counts or {}), "overall": overall, "by_language": {"en": overall},
+        "verdicts": {name: verdicts.count(name) for name in dict.fromkeys(verdicts)},
+    }  # fmt: skip
+    return schema.AnswerRunRecord(run, answer_summary(**values | summary), items, ())
 
 
 def sections(record):
@@ -107,7 +101,7 @@ def quality(checked=4):
     )  # fmt: skip
 
 
-def test_the_result_counts_claims_that_are_not_supported(make_answers):
+def test_the_result_counts_claims_that_are_not_supported():
     items = answer("a", "supported", "not_found"), answer("b", "supported")
     by_words = VIEW.result(make_answers(*items))
     assert re.findall(r"[\d.]+", by_words)[:4] == ["1", "3", "33.3", "2"]
@@ -118,7 +112,7 @@ def test_the_result_counts_claims_that_are_not_supported(make_answers):
     assert len({by_words, by_quotes, silent, nothing}) == 4
 
 
-def test_the_checklist_is_a_figure_if_answers_were_checked(make_answers):
+def test_the_checklist_is_a_figure_if_answers_were_checked():
     def keys(**changes):
         summary = make_answers(answer("a", "supported"), **changes).summary
         return {figure.key: figure for figure in VIEW.figures(summary)}
@@ -130,7 +124,7 @@ def test_the_checklist_is_a_figure_if_answers_were_checked(make_answers):
         assert list(unchecked) == ["answers.correctness", "answers.utility"]
 
 
-def test_warnings_name_what_makes_figures_doubtful(make_answers):
+def test_warnings_name_what_makes_figures_doubtful():
     item = answer("a", "supported")
     assert list(VIEW.warnings(make_answers(item))) == [WORDS_BLIND]
     assert not list(VIEW.warnings(make_answers(item, told={"supported": 1})))
@@ -141,7 +135,7 @@ def test_warnings_name_what_makes_figures_doubtful(make_answers):
     assert numbers == [["2"], [], ["3"], ["4"]]
 
 
-def test_the_worst_answers_show_their_claim_beside_the_nearest_sentence(make_answers):
+def test_the_worst_answers_show_their_claim_beside_the_nearest_sentence():
     items = (
         answer("fine", "supported"), answer("refused", labels=FACT),
         answer("half", "supported", "not_found"), answer("none", "not_found"),
@@ -157,7 +151,7 @@ def test_the_worst_answers_show_their_claim_beside_the_nearest_sentence(make_ans
     assert re.findall(r"\d+", examples.items[0].what) == ["2", "3"]
 
 
-def test_a_claim_without_any_sentence_and_an_omission_are_examples_with_less(make_answers):
+def test_a_claim_without_any_sentence_and_an_omission_are_examples_with_less():
     alone = claim(1, "not_found", evidence=None, source=None, note=None)
     lost = answer("a", "not_found")
     lost = lost.model_copy(
@@ -170,7 +164,7 @@ def test_a_claim_without_any_sentence_and_an_omission_are_examples_with_less(mak
 
 
 @pytest.mark.parametrize(("lower", "order"), [(False, ["b", "a"]), (True, ["c", "a"])])
-def test_a_judge_of_ones_own_orders_answers_by_its_first_metric(make_answers, lower, order):
+def test_a_judge_of_ones_own_orders_answers_by_its_first_metric(lower, order):
     metrics = (judged.MetricReport(name="tone", en="tone", ko="어조", lower_is_better=lower),)
     items = [
         answer(
@@ -191,7 +185,7 @@ def test_a_judge_of_ones_own_orders_answers_by_its_first_metric(make_answers, lo
     assert [figure.value for figure in figures.figures] == [Proportion(0.5)]
 
 
-def test_answered_and_refused_questions_are_counted_by_whether_notes_answer_them(make_answers):
+def test_answered_and_refused_questions_are_counted_by_whether_notes_answer_them():
     items = (
         *(answer(f"a{n}", "supported") for n in range(3)), *(answer(f"r{n}") for n in range(2)),
         answer("u", "not_found", unanswerable=True),
@@ -202,14 +196,14 @@ def test_answered_and_refused_questions_are_counted_by_whether_notes_answer_them
     assert cells == [[3, 2], [1, 4]]
 
 
-def test_without_labels_of_answerability_there_is_no_table_of_refusals(make_answers):
+def test_without_labels_of_answerability_there_is_no_table_of_refusals():
     assert "refusals" not in sections(make_answers(answer("a", "supported"), answer("b")))
     labelled = make_answers(answer("a", "supported"), answer("b", labels=FACT))
     (row,) = find(sections(labelled)["refusals"].blocks, Table).rows
     assert [cell.split()[0] for cell in row[1:]] == ["0", "1"]
 
 
-def test_claims_are_counted_by_verdict_and_by_why_quotes_do_not_prove_them(make_answers):
+def test_claims_are_counted_by_verdict_and_by_why_quotes_do_not_prove_them():
     record = make_answers(
         answer("a", "supported", "not_found", "not_found"), doubts={"little_in_common": 2}
     )
@@ -218,7 +212,7 @@ def test_claims_are_counted_by_verdict_and_by_why_quotes_do_not_prove_them(make_
     assert list(doubts.rows) == [(LABELS["little_in_common"], Count(2))]
 
 
-def test_the_checklist_has_its_pass_rate_and_the_rate_of_each_item(make_answers):
+def test_the_checklist_has_its_pass_rate_and_the_rate_of_each_item():
     record = make_answers(answer("a", "supported"), quality=quality())
     blocks = sections(record)["checklist"].blocks
     assert list(find(blocks, Table).rows) == [
@@ -228,7 +222,7 @@ def test_the_checklist_has_its_pass_rate_and_the_rate_of_each_item(make_answers)
     assert "checklist" not in sections(make_answers(answer("a", "supported")))
 
 
-def test_slices_have_the_metrics_that_any_of_them_measured(make_answers):
+def test_slices_have_the_metrics_that_any_of_them_measured():
     tags = {"rare": part(1, correctness=0.25, utility=None), "often": part(40, correctness=0.75)}
     blocks = sections(make_answers(answer("a", "supported"), by_tag=tags))["slices"].blocks
     assert [row[1:] for row in find(blocks, Table).rows] == [
@@ -240,7 +234,7 @@ def test_slices_have_the_metrics_that_any_of_them_measured(make_answers):
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
-def test_the_page_shows_hostile_and_long_texts_as_texts(make_answers, lang):
+def test_the_page_shows_hostile_and_long_texts_as_texts(lang):
     bad = answer("a", "not_found", question=HOSTILE, answer=HOSTILE, tags=(HOSTILE,))
     long = answer("b", "not_found", question="q" * 500)
     record = make_answers(bad, long, by_tag={HOSTILE: part(1, correctness=0.5)})
@@ -249,7 +243,7 @@ def test_the_page_shows_hostile_and_long_texts_as_texts(make_answers, lang):
     assert not re.search(r"(?<!\\)<", render_markdown(page, translator(lang)))
 
 
-def test_a_run_without_answers_has_a_page(make_answers):
+def test_a_run_without_answers_has_a_page():
     record = make_answers(overall=part(0), by_language={})
     page = run_document(VIEW, record, Outcome(), EN)
     assert page.headline == VIEW.result(record)
@@ -257,14 +251,14 @@ def test_a_run_without_answers_has_a_page(make_answers):
     assert "<h1>" in render_html(page, EN)
 
 
-def test_an_interrupted_run_counts_what_was_not_run(make_answers):
+def test_an_interrupted_run_counts_what_was_not_run():
     record = make_answers(answer("a", "supported"), counts={"not_run": 3})
     assert VIEW.not_run(record.summary) == 3
     left = quality().model_copy(update={"not_run": 5})
     assert VIEW.not_run(record.summary.model_copy(update={"quality": left})) == 5
 
 
-def test_the_list_is_a_section_that_only_html_shows(make_answers):
+def test_the_list_is_a_section_that_only_html_shows():
     record = make_answers(answer("a", "supported"))
     page = run_document(VIEW, record, Outcome(), EN)
     found = section(page, "list")

@@ -4,6 +4,7 @@ from typing import get_args
 
 import pytest
 from blocks import find, section
+from search_records import make_item, make_record
 
 from gigamind.choices import TaskName
 from gigamind.evaluation.options import ReleaseOptions
@@ -33,7 +34,7 @@ EN = translator("en")
 
 
 @pytest.fixture
-def run(make_record, make_item):
+def run():
     """Makes a run of queries with these reciprocal ranks."""
 
     def snapshot(*ranks, **changed):
@@ -46,7 +47,7 @@ def run(make_record, make_item):
 
 
 @pytest.fixture
-def runs(make_record, make_item):
+def runs():
     """Two runs of three queries: one got worse, one better, one is alike; the texts are hostile."""
 
     def snapshot(ranks):

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from search_records import make_hit, make_item
 
 from gigamind.i18n import translator
 from gigamind.records.schema import PassageReport
@@ -25,14 +26,14 @@ def _data(*items):
 
 
 @pytest.fixture
-def hit_with(make_hit):
+def hit_with():
     def build(chunk, evidence):
         return make_hit("n.md").model_copy(update={"chunk": chunk, "evidence": evidence})
 
     return build
 
 
-def test_a_text_stands_once_however_many_queries_found_it(make_item, hit_with):
+def test_a_text_stands_once_however_many_queries_found_it(hit_with):
     hit = hit_with(_passage(100, 107, NOTE), _passage(105, 107, "cd"))
     data = _data(make_item(1, ranking=(hit,)), make_item(2, ranking=(hit,)))
     assert data["texts"] == [NOTE]
@@ -40,9 +41,7 @@ def test_a_text_stands_once_however_many_queries_found_it(make_item, hit_with):
     assert data["items"][0][7] == [[1, 0.5, 0.5, 0.5, None, 0, 100, 105, 107, 0, []]]
 
 
-def test_titles_stand_beside_the_paths_and_highlights_are_counted_from_the_evidence(
-    make_item, hit_with
-):
+def test_titles_stand_beside_the_paths_and_highlights_are_counted_from_the_evidence(hit_with):
     hit = hit_with(_passage(100, 107, NOTE), _passage(103, 107, "b cd")).model_copy(
         update={"title": "제목", "highlights": ((103, 104), (105, 107))}
     )
@@ -51,7 +50,7 @@ def test_titles_stand_beside_the_paths_and_highlights_are_counted_from_the_evide
     assert data["items"][0][7][0][10] == [0, 1, 2, 4]
 
 
-def test_evidence_around_an_expected_passage_holds_it_without_matching(make_item, hit_with):
+def test_evidence_around_an_expected_passage_holds_it_without_matching(hit_with):
     hit = hit_with(_passage(100, 104, "abcd"), _passage(100, 104, "abcd"))
     data = _data(make_item(1, ranking=(hit,), expected_spans=(_passage(101, 103, "bc"),)))
     assert data["items"][0][7][0][9] == 2  # [101, 103) is half of the union: held, and no match
@@ -65,9 +64,7 @@ def test_evidence_around_an_expected_passage_holds_it_without_matching(make_item
         (_passage(100, 107, NOTE), _passage(98, 101, "xya")),  # or begins before it
     ],
 )
-def test_evidence_that_cannot_be_cut_from_its_chunk_stands_by_itself(
-    make_item, hit_with, chunk, evidence
-):
+def test_evidence_that_cannot_be_cut_from_its_chunk_stands_by_itself(hit_with, chunk, evidence):
     data = _data(make_item(1, ranking=(hit_with(chunk, evidence),)))
     assert data["texts"] == [evidence.text]
     assert data["items"][0][7][0][5:9] == [
@@ -76,9 +73,7 @@ def test_evidence_that_cannot_be_cut_from_its_chunk_stands_by_itself(
 
 
 @pytest.mark.parametrize(("end", "matches"), [(103, 1), (102, 0)])
-def test_evidence_matches_an_expected_passage_above_half_of_their_union(
-    make_item, hit_with, end, matches
-):
+def test_evidence_matches_an_expected_passage_above_half_of_their_union(hit_with, end, matches):
     # Expected [100, 104): [100, 103) is 3/4 of the union, [100, 102) exactly half.
     text = "abcd"
     hit = hit_with(_passage(100, 104, text), _passage(100, end, text[: end - 100]))
@@ -97,12 +92,12 @@ def test_evidence_matches_an_expected_passage_above_half_of_their_union(
         ({"answerable": False, "metrics": {}, "top_base_score": 0.5}, FAILURE),
     ],
 )
-def test_flags_say_what_a_query_is(make_item, changes, flags):
+def test_flags_say_what_a_query_is(changes, flags):
     assert _data(make_item(1, **changes))["items"][0][4] == flags
 
 
 @pytest.mark.parametrize(("reciprocal", "rank"), [(1.0, 1), (1 / 3, 3), (0.0, None), (None, None)])
-def test_the_rank_is_that_of_the_first_expected_note(make_item, reciprocal, rank):
+def test_the_rank_is_that_of_the_first_expected_note(reciprocal, rank):
     assert _data(make_item(1, metrics={"mrr": reciprocal}))["items"][0][8] == rank
 
 

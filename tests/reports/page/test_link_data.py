@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from link_records import make_note
 
 from gigamind.i18n import translator
 from gigamind.records.schema import PassageReport
@@ -20,7 +21,7 @@ def marked(item):
     return [(text, kind) for text, kind, _ in _pieces(item) if kind]
 
 
-def test_each_link_of_a_note_is_marked_by_what_became_of_it(make_note):
+def test_each_link_of_a_note_is_marked_by_what_became_of_it():
     assert _pieces(make_note()) == [
         ("👋 See ", "", ""), ("Beta", "hit", "beta.md"), (", ", "", ""),
         ("Gamma", "novel", "gamma.md"), (" and ", "", ""), ("Delta", "linked", "delta.md"),
@@ -28,14 +29,14 @@ def test_each_link_of_a_note_is_marked_by_what_became_of_it(make_note):
     ]  # fmt: skip
 
 
-def test_a_rejected_link_is_not_missed(make_note):
+def test_a_rejected_link_is_not_missed():
     item = make_note()
     rejected = item.expected[1].model_copy(update={"label": "reject"})
     changed = item.model_copy(update={"expected": (item.expected[0], rejected)})
     assert ("Omega", "miss") not in marked(changed)
 
 
-def test_of_two_links_in_one_place_the_right_one_is_seen_and_both_are_named(make_note):
+def test_of_two_links_in_one_place_the_right_one_is_seen_and_both_are_named():
     item = make_note()
     right, wrong, _ = item.suggestions
     over = wrong.model_copy(update={"anchor": right.anchor})
@@ -44,7 +45,7 @@ def test_of_two_links_in_one_place_the_right_one_is_seen_and_both_are_named(make
 
 
 @pytest.mark.parametrize(("length", "gap"), [(720, ""), (721, "241")])
-def test_what_lies_far_from_every_link_is_left_out_and_counted(make_note, length, gap):
+def test_what_lies_far_from_every_link_is_left_out_and_counted(length, gap):
     text = "Beta" + "x" * length + "Omega"
     item = make_note(text=text, suggestions=())
     expected = []
@@ -59,7 +60,7 @@ def test_what_lies_far_from_every_link_is_left_out_and_counted(make_note, length
 
 
 @given(data=st.data())
-def test_pieces_put_together_are_the_text(make_note, data):
+def test_pieces_put_together_are_the_text(data):
     text = data.draw(st.text(alphabet="ab👋휴\n", min_size=1, max_size=60))
     units = len(text.encode("utf-16-le")) // 2
     edges = [0]
@@ -82,7 +83,7 @@ def test_pieces_put_together_are_the_text(make_note, data):
     assert "".join(text for text, _, _ in found) == text
 
 
-def test_the_data_of_a_note_hold_what_the_list_shows(make_note):
+def test_the_data_of_a_note_hold_what_the_list_shows():
     (row,) = listed(make_note(note="dir/My Note.md"))
     assert row[:4] == ["dir/My Note.md", "My Note", "en", ""]
     assert row[5] == [["Omega", "omega.md", "no_candidate", None, None]]
@@ -90,7 +91,7 @@ def test_the_data_of_a_note_hold_what_the_list_shows(make_note):
     assert row[7:] == [2, 1, 1, None]  # two wanted, one found, one right, no baseline
 
 
-def test_a_missed_link_has_its_cause_and_what_was_preferred(make_note):
+def test_a_missed_link_has_its_cause_and_what_was_preferred():
     own = {"place": 7, "anchor": "omega", "target": "omega.md", "confidence": 0.25}
     own |= {"reason": "alias", "features": {"mention": 0.123456, "kind": "alias", "words": 1}}
     miss = {"id": "Omega", "cause": "ranked_too_low", "own": own, "instead": None}
@@ -101,7 +102,7 @@ def test_a_missed_link_has_its_cause_and_what_was_preferred(make_note):
     assert missed[3:] == [shown, None]
 
 
-def test_the_data_cannot_end_the_script_they_stand_in(make_note):
+def test_the_data_cannot_end_the_script_they_stand_in():
     hostile = "</script><!-- & Beta Gamma Delta Omega"
     item = make_note(text=hostile, expected=(), suggestions=())
     text = LinkTask.view.list_data(SimpleNamespace(items=[item]), EN)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pyromark
 import pytest
 from blocks import HOSTILE, find, harmless, section
+from link_records import make_links, make_note
 
 from gigamind.i18n import translator
 from gigamind.release.compare import compare
@@ -38,18 +39,18 @@ def counted(record, **changes):
     return replace(record, summary=record.summary.model_copy(update={"overall": overall}))
 
 
-def test_the_result_counts_links_and_suggestions(make_links, make_note):
+def test_the_result_counts_links_and_suggestions():
     result = VIEW.result(make_links(make_note(), make_note(note="b.md")))
     assert re.findall(r"\d+ of \d+", result) == ["4 of 6", "2 of 4"]  # the larger share first
 
 
-def test_a_run_that_suggested_nothing_has_another_result(make_links, make_note):
+def test_a_run_that_suggested_nothing_has_another_result():
     silent = make_note(suggestions=(), terms={"precision_at_5": (0, 0), "recall_at_5": (0, 2)})
     results = {VIEW.result(make_links(*notes)) for notes in ((silent,), (), (make_note(),))}
     assert len(results) == 3
 
 
-def test_key_figures_have_the_highest_value_that_the_dataset_allows(make_links, make_note):
+def test_key_figures_have_the_highest_value_that_the_dataset_allows():
     page = document(make_links(make_note()))
     values = {str(f.label): f.value for f in find(page.blocks, KeyFigures).figures}
     assert values["recall@5"] == Proportion(0.5, ceiling=0.75)
@@ -60,7 +61,7 @@ def test_key_figures_have_the_highest_value_that_the_dataset_allows(make_links, 
         assert "0.750" in text
 
 
-def test_the_notes_with_the_most_missed_links_are_the_examples(make_links, make_note):
+def test_the_notes_with_the_most_missed_links_are_the_examples():
     more = make_note(note="dir/b.md", suggestions=())
     found = make_note(note="c.md", expected=make_note().expected[:1], misses=())
     examples = VIEW.examples(make_links(make_note(), found, more))
@@ -75,7 +76,7 @@ def test_the_notes_with_the_most_missed_links_are_the_examples(make_links, make_
     ]
 
 
-def test_missed_links_are_grouped_by_cause_with_a_few_examples(make_links, make_note):
+def test_missed_links_are_grouped_by_cause_with_a_few_examples():
     own, instead = ({**RANKED, "place": place, "confidence": 0.25} for place in (7, 2))
     low = {"id": "Omega", "cause": "ranked_too_low", "own": own, "instead": instead}
     notes = [make_note(note=f"{n}.md") for n in range(5)]
@@ -90,12 +91,12 @@ def test_missed_links_are_grouped_by_cause_with_a_few_examples(make_links, make_
     assert [row[2:4] for row in second.rows] == [(Count(7), Proportion(0.25))]
 
 
-def test_columns_without_a_value_are_left_out(make_links, make_note):
+def test_columns_without_a_value_are_left_out():
     record = counted(make_links(make_note()), misses={"no_candidate": 1})
     assert len(find(section(document(record), "misses").blocks, Table).columns) == 2
 
 
-def test_thresholds_that_leave_out_no_other_suggestion_are_no_rows(make_links, make_note):
+def test_thresholds_that_leave_out_no_other_suggestion_are_no_rows():
     record = make_links(make_note())
     first, last = record.summary.sweep
     equal, fewer = (
@@ -111,7 +112,7 @@ def test_thresholds_that_leave_out_no_other_suggestion_are_no_rows(make_links, m
     ]
 
 
-def test_languages_are_compared_if_there_are_two(make_links, make_note):
+def test_languages_are_compared_if_there_are_two():
     record = make_links(make_note())
     sections = {b.id for b in document(record).blocks if isinstance(b, Section)}
     assert "thresholds" in sections
@@ -126,7 +127,7 @@ def test_languages_are_compared_if_there_are_two(make_links, make_note):
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
-def test_hostile_text_stays_text_and_the_page_runs_only_its_own_script(make_links, make_note, lang):
+def test_hostile_text_stays_text_and_the_page_runs_only_its_own_script(lang):
     expected = [row.model_copy(update={"anchor": HOSTILE}) for row in make_note().expected]
     note = make_note(note=HOSTILE, text=HOSTILE * 20, expected=expected, suggestions=())
     plain = [row.model_copy(update={"passage": None}) for row in expected]
@@ -141,13 +142,13 @@ def test_hostile_text_stays_text_and_the_page_runs_only_its_own_script(make_link
     assert "\u202e" not in markdown
 
 
-def test_a_run_without_a_note_still_gives_a_page(make_links):
+def test_a_run_without_a_note_still_gives_a_page():
     page = document(make_links(status="interrupted"))
     assert "<h1>" in render_html(page, EN)
     assert not any(isinstance(b, Section) and b.id == "list" for b in page.blocks)
 
 
-def test_a_comparison_has_its_verdict_and_the_list_has_both_runs(make_links, make_note):
+def test_a_comparison_has_its_verdict_and_the_list_has_both_runs():
     before = make_links(*(make_note(note=f"{i}.md") for i in range(8)))
     worse = {"precision_at_5": (0, 3), "recall_at_5": (0, 2)}
     wrong = [
@@ -170,7 +171,7 @@ def test_a_comparison_has_its_verdict_and_the_list_has_both_runs(make_links, mak
     assert data["items"][0][10] == ["1 / 2", "1 / 3"]
 
 
-def test_rows_whose_range_does_not_match_are_a_warning(make_links, make_note):
+def test_rows_whose_range_does_not_match_are_a_warning():
     record = make_links(make_note())
     counts = record.summary.counts.model_copy(update={"ranges_misfit": 2})
     misfit = replace(record, summary=record.summary.model_copy(update={"counts": counts}))

@@ -2,6 +2,7 @@ import re
 
 import pytest
 from babel.messages import pofile
+from search_records import make_record
 
 from gigamind.i18n import LOCALES, language_of, translator
 from gigamind.metrics.table import about, metrics_of
@@ -48,7 +49,7 @@ def test_auto_is_the_language_of_the_first_variable_of_the_environment_that_is_s
     assert (language_of("ko"), language_of("en")) == ("ko", "en")
 
 
-def test_a_run_is_told_in_words_with_no_english_left(make_record):
+def test_a_run_is_told_in_words_with_no_english_left():
     run = make_record(()).run
     name = {"embedding_model": f"use-multilingual@0.2.1{IN_BATCHES}"}
     batched = run.model_copy(update={"environment": run.environment.model_copy(update=name)})

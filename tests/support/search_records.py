@@ -1,6 +1,5 @@
-from collections.abc import Callable
+"""A search run made by hand, and its parts."""
 
-import pytest
 from summaries import search_summary
 
 from gigamind.records import schema
@@ -21,6 +20,7 @@ UNANSWERABLE = {"precision": 1.0, "recall": 0.5, "f1": 2 / 3, "far": 0.5, "false
 
 
 def make_item(number: int = 1, **changes: object) -> ItemReport:
+    """A line of per_item.jsonl; by default an answerable query whose note came first."""
     values: dict[str, object] = {
         "id": f"q{number}", "query": "who approves", "language": "en", "difficulty": None,
         "tags": (), "cross_lingual": False, "answerable": True, "expected_notes": ("right.md",),
@@ -33,6 +33,7 @@ def make_item(number: int = 1, **changes: object) -> ItemReport:
 
 
 def make_hit(note: str, score: float = 0.5) -> HitReport:
+    """A note of a ranking."""
     passage = schema.PassageReport(note=note, utf16_start=0, utf16_end=1, text="x")
     return HitReport(
         note=note, base_score=score, final_score=score, semantic_score=score, keyword_score=None,
@@ -41,6 +42,7 @@ def make_hit(note: str, score: float = 0.5) -> HitReport:
 
 
 def make_slice(answerable: int = 2, unanswerable: int = 2, /, **changes: object) -> SliceReport:
+    """The figures of some queries."""
     search = SEARCH if answerable else {}
     blank = {"precision": None, "recall": None, "f1": None, "far": None, "false_refusals": None}
     judged = UNANSWERABLE if unanswerable else blank
@@ -71,6 +73,7 @@ def make_record(
     summary: dict[str, object] | None = None,
     counts: dict[str, int] | None = None,
 ) -> RunRecord:
+    """A whole run of four queries over five notes, without slices, errors and warnings unless told."""
     told = {
         "queries_total": 4, "queries_answerable": 2, "queries_unanswerable": 2, "rows_rejected": 0,
         "rows_not_sampled": 0, "queries_failed": 0, "queries_not_run": 0, "notes": 5,
@@ -113,27 +116,3 @@ def make_record(
         items,
         errors,
     )
-
-
-@pytest.fixture(name="make_item", scope="session")
-def _make_item() -> Callable[..., ItemReport]:
-    """One line of per_item.jsonl; by default an answerable query whose note came first."""
-    return make_item
-
-
-@pytest.fixture(name="make_hit", scope="session")
-def _make_hit() -> Callable[..., HitReport]:
-    """One note of a ranking."""
-    return make_hit
-
-
-@pytest.fixture(name="make_slice", scope="session")
-def _make_slice() -> Callable[..., SliceReport]:
-    """The figures of some queries."""
-    return make_slice
-
-
-@pytest.fixture(name="make_record", scope="session")
-def _make_record() -> Callable[..., RunRecord]:
-    """A whole run of four queries over five notes, without slices, errors and warnings unless told."""
-    return make_record
