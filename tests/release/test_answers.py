@@ -2,6 +2,7 @@
 
 import pytest
 from message_values import values_of
+from snapshots import answers
 
 from gigamind.records.judged import LlmReport, UsageReport
 from gigamind.release.compare import compare
@@ -91,7 +92,7 @@ USAGE |= {"answered_by": ()}
         (["m-05"], [], []),  # all from the store, which names none
     ],
 )
-def test_answers_of_another_version_of_the_model_get_no_verdict(answers, before, after, expected):
+def test_answers_of_another_version_of_the_model_get_no_verdict(before, after, expected):
     run = answers({"a": "dgs"})
     found = compare(served(run, *before), served(run, *after)).mismatches
     assert [(one.what, one.severity, one.detail) for one in found] == expected

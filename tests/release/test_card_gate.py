@@ -3,6 +3,7 @@
 import pytest
 from gate_policy import POLICY, policy_of
 from judge_cards import JUDGE, judge_card
+from snapshots import snapshot
 
 from gigamind.errors import InputError
 from gigamind.records.card import CardRequirements, CheckedCard
@@ -25,7 +26,7 @@ def policy(cards="require", phase=None, **card):
 
 
 @pytest.fixture
-def gate(snapshot):
+def gate():
     """The verdict on an unchanged run, with that card."""
     run = snapshot({f"q{n}": 1 for n in range(10)})
 

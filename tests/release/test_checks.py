@@ -4,6 +4,7 @@ import gate_policy
 import pytest
 from gate_policy import rule_of
 from message_values import values_of
+from snapshots import answers
 
 from gigamind.records.judged import JudgeReport
 from gigamind.release.compare import compare
@@ -46,7 +47,7 @@ def run_of(answers, failing, total, **how):
     return answers({f"a{i:03}": "ds" if i < failing else "dgs" for i in range(total)}, **how)
 
 
-def test_pass_rate_and_items_are_compared_answer_by_answer(answers):
+def test_pass_rate_and_items_are_compared_answer_by_answer():
     baseline = answers({"a": "dgs", "b": "dgs", "c": "d", "only": "dgsu"})
     current = answers({"a": "dgs", "b": "d", "c": "dgsu"})
     found = compare(baseline, current)
@@ -67,7 +68,7 @@ def test_pass_rate_and_items_are_compared_answer_by_answer(answers):
     ]
 
 
-def test_correctness_decides_about_an_answer_before_its_checklist(answers):
+def test_correctness_decides_about_an_answer_before_its_checklist():
     baseline = answers({"a": "dg"}, correctness={"a": 0.5})
     (change,) = compare(baseline, answers({"a": "d"}, correctness={"a": 1.0})).changes
     assert change.change == "improved"
@@ -76,7 +77,7 @@ def test_correctness_decides_about_an_answer_before_its_checklist(answers):
     assert "grounded" in checklist
 
 
-def test_one_item_for_another_changes_nothing_about_an_answer(answers):
+def test_one_item_for_another_changes_nothing_about_an_answer():
     assert compare(answers({"a": "dg"}), answers({"a": "ds"})).unchanged == 1
 
 
@@ -89,7 +90,7 @@ def test_one_item_for_another_changes_nothing_about_an_answer(answers):
     ],
 )
 def test_checks_of_other_checklists_are_not_compared_and_all_else_is(
-    answers, gate, before, after, checks, status, verdict
+    gate, before, after, checks, status, verdict
 ):
     """The checks of the current run are worse throughout: no figure says so, and the gate does not pass over it."""
     baseline = run_of(answers, 0, 40, checklist=before) if before else bare(answers, 40)
@@ -118,7 +119,7 @@ def bare(answers, total):
     return answers({f"a{i:03}": None for i in range(total)}, checklist=None)
 
 
-def test_nothing_is_said_of_checks_where_neither_run_has_any(answers, gate):
+def test_nothing_is_said_of_checks_where_neither_run_has_any(gate):
     run = bare(answers, 40)
     found = compare(run, run)
     assert (found.checks, found.mismatches) == ("none", ())
@@ -135,21 +136,19 @@ def test_nothing_is_said_of_checks_where_neither_run_has_any(answers, gate):
         (8, "failed"),
     ],
 )
-def test_the_pass_rate_gates_on_a_drop_that_chance_does_not_explain(
-    answers, gate, failing, expected
-):
+def test_the_pass_rate_gates_on_a_drop_that_chance_does_not_explain(gate, failing, expected):
     found = gate(run_of(answers, 0, 200), run_of(answers, failing, 200))
     assert rule_of(found, "quality.pass_rate").status == expected
     assert found.verdict == expected
 
 
-def test_checks_vary_between_runs_wherever_the_policy_names_them(answers, gate):
+def test_checks_vary_between_runs_wherever_the_policy_names_them(gate):
     raw = POLICY.replace("metrics = []", 'metrics = ["quality.grounded"]')
     found = gate(run_of(answers, 0, 200), run_of(answers, 4, 200), raw)
     assert rule_of(found, "quality.grounded").status == "inconclusive"
 
 
-def test_an_item_that_the_checklist_lacks_is_named(answers, gate):
+def test_an_item_that_the_checklist_lacks_is_named(gate):
     text = POLICY.replace('"quality.pass_rate"', '"quality.short"')
     run = run_of(answers, 0, 8)
     found = rule_of(gate(run, run, text), "quality.short")
@@ -165,7 +164,7 @@ def lost(answers, count, total=8):
 @pytest.mark.parametrize(
     ("allowed", "expected"), [(0.0, "failed"), (0.24, "failed"), (0.25, "passed")]
 )
-def test_answers_that_are_checked_no_more_count_as_lost(answers, gate, allowed, expected):
+def test_answers_that_are_checked_no_more_count_as_lost(gate, allowed, expected):
     text = POLICY.replace("max_lost = 0.0", f"max_lost = {allowed}")
     baseline, current = run_of(answers, 0, 8), lost(answers, 2)
     found = rule_of(gate(baseline, current, text), "checks")
@@ -173,7 +172,7 @@ def test_answers_that_are_checked_no_more_count_as_lost(answers, gate, allowed, 
     assert (found.why, found.values["count"], found.values["total"]) == ("lost_checks", "2", "8")
 
 
-def test_lost_checks_are_listed_beside_the_figures_that_lack_them(answers, gate):
+def test_lost_checks_are_listed_beside_the_figures_that_lack_them(gate):
     baseline, current = run_of(answers, 0, 8), lost(answers, 1)
     document = release_document(
         Release(comparison=compare(baseline, current), gate=gate(baseline, current))
@@ -193,17 +192,17 @@ def test_lost_checks_are_listed_beside_the_figures_that_lack_them(answers, gate)
     assert cells[-1] == Result("failed")
 
 
-def test_a_run_that_lost_every_check_fails_by_its_figure_and_by_the_loss(answers, gate):
+def test_a_run_that_lost_every_check_fails_by_its_figure_and_by_the_loss(gate):
     found = gate(run_of(answers, 0, 8), lost(answers, 8))
     assert (rules(found)["checks"], rules(found)["quality.pass_rate"]) == ("failed", "failed")
     assert rule_of(found, "quality.pass_rate").why == "gone"
 
 
-def test_checks_that_only_the_current_run_has_are_no_loss(answers, gate):
+def test_checks_that_only_the_current_run_has_are_no_loss(gate):
     assert rules(gate(lost(answers, 2), run_of(answers, 0, 8)))["checks"] == "passed"
 
 
-def test_each_block_is_soft_for_itself(answers, gate):
+def test_each_block_is_soft_for_itself(gate):
     """Phase beta only tells of checks, phase ga only of evaluations."""
     baseline = run_of(answers, 0, 40)
     current = lost(answers, 1, 40)

@@ -1,11 +1,12 @@
 import pytest
 from message_values import values_of
+from snapshots import answers, snapshot
 
 from gigamind.errors import InputError
 from gigamind.release.compare import check_models, compare, compare_with_first
 
 
-def test_figures_of_two_runs_by_hand(snapshot):
+def test_figures_of_two_runs_by_hand():
     baseline = snapshot({"a": 1, "b": 1, "c": 2, "d": None})
     current = snapshot({"a": 1, "b": 2, "c": 1, "d": 4})
     mrr = compare(baseline, current).metric("search.mrr")
@@ -18,7 +19,7 @@ def test_figures_of_two_runs_by_hand(snapshot):
     assert mrr.low <= 0.0625 <= mrr.high
 
 
-def test_far_is_worse_when_it_rises(snapshot):
+def test_far_is_worse_when_it_rises():
     baseline = snapshot({"a": 1, "u": "right", "v": "right", "w": "wrong", "x": "right"})
     current = snapshot({"a": 1, "u": "wrong", "v": "right", "w": "wrong", "x": "right"})
     far = compare(baseline, current).metric("unanswerable.far")
@@ -26,7 +27,7 @@ def test_far_is_worse_when_it_rises(snapshot):
     assert (far.improved, far.worse) == (0, 1)
 
 
-def test_f1_and_precision_are_tested_by_what_each_query_adds_to_them(snapshot):
+def test_f1_and_precision_are_tested_by_what_each_query_adds_to_them():
     baseline = snapshot({"a": 1} | {f"u{i}": "right" if i < 2 else "wrong" for i in range(8)})
     current = snapshot({"a": 1} | {f"u{i}": "right" for i in range(8)})
     f1 = compare(baseline, current).metric("unanswerable.f1")
@@ -37,7 +38,7 @@ def test_f1_and_precision_are_tested_by_what_each_query_adds_to_them(snapshot):
     assert f1.p_value < 0.05
 
 
-def test_runs_without_an_unanswerable_query_have_no_f1_to_compare(snapshot):
+def test_runs_without_an_unanswerable_query_have_no_f1_to_compare():
     """One of 0 in both, for a refused query, would be the worst there is: then gates give no verdict."""
     (item,) = (run := snapshot({"a": 1})).items
     refused = item.model_copy(update={"judged_unanswerable": True})
@@ -47,7 +48,7 @@ def test_runs_without_an_unanswerable_query_have_no_f1_to_compare(snapshot):
     assert comparison.metric("unanswerable.false_refusals").current == 1.0
 
 
-def test_a_query_without_a_verdict_counts_in_no_figure_about_verdicts_and_is_named(snapshot):
+def test_a_query_without_a_verdict_counts_in_no_figure_about_verdicts_and_is_named():
     run = snapshot({"a": 1, "u": "right", "v": "wrong"})
     gone = run.items[1].model_copy(update={"judged_unanswerable": None})
     current = run.model_copy(update={"items": (run.items[0], gone, run.items[2])})
@@ -57,20 +58,20 @@ def test_a_query_without_a_verdict_counts_in_no_figure_about_verdicts_and_is_nam
     assert compare(current, run).unjudged == ()
 
 
-def test_only_shared_items_count(snapshot):
+def test_only_shared_items_count():
     comparison = compare(snapshot({"a": 1, "gone": None}), snapshot({"a": 1, "new": None}))
     assert (comparison.shared, comparison.only_baseline, comparison.only_current) == (1, 1, 1)
     assert comparison.metric("search.mrr").baseline == 1.0
     assert [(lost.id, lost.text) for lost in comparison.lost] == [("gone", "question gone")]
 
 
-def test_an_item_outside_another_sample_is_not_lost(snapshot):
+def test_an_item_outside_another_sample_is_not_lost():
     drawn = snapshot({"a": 1})
     other = drawn.model_copy(update={"config": {**drawn.config, "sample": "1"}})
     assert compare(snapshot({"a": 1, "b": 1}), other).lost == ()
 
 
-def test_items_that_changed_stand_worst_first_with_both_rankings(snapshot):
+def test_items_that_changed_stand_worst_first_with_both_rankings():
     baseline = snapshot({"a": 1, "b": 1, "c": 3, "u": "right", "same": 2})
     current = snapshot({"a": None, "b": 2, "c": 1, "u": "wrong", "same": 2})
     comparison = compare(baseline, current)
@@ -96,7 +97,7 @@ def test_items_that_changed_stand_worst_first_with_both_rankings(snapshot):
     ],
 )
 def test_a_refusal_decides_before_the_rank_and_a_lost_note_before_a_right_verdict(
-    snapshot, before, after, change, what
+    before, after, change, what
 ):
     def run(rank, is_refused):
         (item,) = (made := snapshot({"a": rank})).items
@@ -117,7 +118,7 @@ def with_metrics(run, metrics):
 
 
 @pytest.fixture
-def ten(snapshot):
+def ten():
     """Two runs of ten items, of which eight lost their first place."""
     baseline = snapshot({f"q{i}": 1 for i in range(10)})
     return baseline, snapshot({f"q{i}": 2 if i < 8 else 1 for i in range(10)})
@@ -156,7 +157,7 @@ def test_a_metric_under_two_names_is_counted_once_whatever_others_are_measured_o
     assert same_as((8, 9)) == {"x": None, "y": None, "z": None}
 
 
-def test_metrics_that_differ_alike_from_other_levels_are_one_test(snapshot):
+def test_metrics_that_differ_alike_from_other_levels_are_one_test():
     run = snapshot({f"q{i}": 1 for i in range(8)})
     low = with_metrics(run, [{"x": 0.0, "y": 0.25}] * 8)
     high = with_metrics(run, [{"x": 0.5, "y": 0.75}] * 7 + [{"x": 0.0, "y": 0.25}])
@@ -174,9 +175,7 @@ def test_metrics_that_differ_alike_from_other_levels_are_one_test(snapshot):
         (("hybrid", "hybrid"), ("use@1", None), "use@1 -> none"),  # no setting does away with it
     ],
 )
-def test_different_embedding_models_are_compared_and_refused_by_gates(
-    snapshot, modes, models, detail
-):
+def test_different_embedding_models_are_compared_and_refused_by_gates(modes, models, detail):
     runs = [
         snapshot({"a": 1}, model=model, mode=mode)
         for mode, model in zip(modes, models, strict=True)
@@ -187,7 +186,7 @@ def test_different_embedding_models_are_compared_and_refused_by_gates(
         check_models(*runs)
 
 
-def test_other_recorded_answers_to_the_same_questions_are_told_from_other_questions(answers):
+def test_other_recorded_answers_to_the_same_questions_are_told_from_other_questions():
     """The questions are alike, so no difference comes from them; two systems are compared over one dataset."""
     before = answers({"a": None, "b": None})
     after = before.model_copy(update={"dataset_hash": "other"})
@@ -198,7 +197,7 @@ def test_other_recorded_answers_to_the_same_questions_are_told_from_other_questi
         compare_with_first(["one", "two"], [before, after])
 
 
-def test_questions_that_changed_and_answers_that_were_asked_for_are_other_datasets(answers):
+def test_questions_that_changed_and_answers_that_were_asked_for_are_other_datasets():
     before = answers({"a": None, "b": None})
     other = {"dataset_hash": "other"}
     asked = before.model_copy(update={"config": {"answer_model": "openai/a"}})
@@ -215,7 +214,7 @@ def test_questions_that_changed_and_answers_that_were_asked_for_are_other_datase
 
 
 @pytest.mark.parametrize("back", [False, True])
-def test_a_mode_without_a_model_is_a_change_of_settings_that_names_the_mode(snapshot, back):
+def test_a_mode_without_a_model_is_a_change_of_settings_that_names_the_mode(back):
     """`--changed settings` covers what was set, so it must cover the model that this does away with."""
     hybrid, keyword = (
         snapshot({"a": 1}, model=model).model_copy(update={"config": {"mode": mode}})
@@ -238,16 +237,16 @@ def test_a_mode_without_a_model_is_a_change_of_settings_that_names_the_mode(snap
         ({"fusion": "balanced"}, "retrieval settings", "no-verdict"),
     ],
 )  # fmt: skip
-def test_each_difference_of_the_runs_is_named(snapshot, changed, what, severity):
+def test_each_difference_of_the_runs_is_named(changed, what, severity):
     found = compare(snapshot({"a": 1}), snapshot({"a": 1}, **changed)).mismatches
     assert [(m.what, m.severity) for m in found] == [(what, severity)]
 
 
-def test_a_baseline_from_before_there_was_a_choice_of_fusion_is_a_weighted_one(snapshot):
+def test_a_baseline_from_before_there_was_a_choice_of_fusion_is_a_weighted_one():
     assert compare(snapshot({"a": 1}), snapshot({"a": 1}, fusion="weighted")).mismatches == ()
 
 
-def moved(snapshot, worse, better=0, total=200):
+def moved(worse, better=0, total=200):
     """hit@1 of a run in which so many items lost their first place, and so many others won it."""
     items = [f"q{i}" for i in range(total)]
     before = {name: 2 if i < better else 1 for i, name in enumerate(items)}
@@ -267,20 +266,20 @@ def moved(snapshot, worse, better=0, total=200):
     ],
 )
 def test_a_change_is_sure_where_neither_interval_nor_adjusted_p_allow_chance(
-    snapshot, worse, better, is_better
+    worse, better, is_better
 ):
-    assert moved(snapshot, worse, better).is_better is is_better
+    assert moved(worse, better).is_better is is_better
 
 
-def test_fewer_than_six_changed_items_have_a_p_and_no_interval_to_show(snapshot):
-    five, six = moved(snapshot, 5), moved(snapshot, 6)
+def test_fewer_than_six_changed_items_have_a_p_and_no_interval_to_show():
+    five, six = moved(5), moved(6)
     assert (five.worse, five.interval, five.test) == (5, None, "mcnemar")
     assert five.p_value == pytest.approx(2 * 0.5**5)  # five discordant pairs, all one way
     assert five.p_value < five.p_adjusted <= 1
     assert six.interval == (six.low, six.high)
 
 
-def test_a_rise_of_a_rate_of_errors_is_surely_worse(snapshot):
+def test_a_rise_of_a_rate_of_errors_is_surely_worse():
     runs = (snapshot({f"u{i}": verdict for i in range(20)}) for verdict in ("right", "wrong"))
     assert compare(*runs).metric("unanswerable.far").is_better is False
 
@@ -305,7 +304,7 @@ def languages(run, english):
     ],
 )
 def test_the_slice_that_holds_all_that_got_worse_is_named_where_chance_does_not_explain_it(
-    snapshot, worse, english, slice_of_all
+    worse, english, slice_of_all
 ):
     before = snapshot({f"q{i}": 1 for i in range(40)})
     after = snapshot({f"q{i}": 2 if i >= 40 - worse else 1 for i in range(40)})

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from blocks import find
+from snapshots import answers, links, snapshot
 
 from gigamind.errors import InputError
 from gigamind.i18n import translator
@@ -21,7 +22,7 @@ def with_slices(run, **of_items):
     return run.model_copy(update={"items": tuple(items)})
 
 
-def test_runs_of_other_modes_and_embedders_are_compared_and_told_apart(snapshot):
+def test_runs_of_other_modes_and_embedders_are_compared_and_told_apart():
     runs = [
         snapshot(FIRST, mode="keyword", model=None),
         snapshot(BETTER, mode="hybrid"),
@@ -40,14 +41,14 @@ def test_runs_of_other_modes_and_embedders_are_compared_and_told_apart(snapshot)
     assert [c.metric("search.mrr").baseline for c in found.comparisons] == [0.5, 0.5]
 
 
-def test_two_runs_have_the_intervals_of_a_plain_comparison(snapshot):
+def test_two_runs_have_the_intervals_of_a_plain_comparison():
     runs = snapshot(FIRST), snapshot(WORSE)
     found = compare_with_first(["a", "b"], runs)
     assert found.comparisons == (compare(*runs),)
     assert (found.correction.intervals, found.correction.confidence) == ("none", 0.95)
 
 
-def test_intervals_of_many_runs_are_corrected_for_their_number_and_p_values_for_all(snapshot):
+def test_intervals_of_many_runs_are_corrected_for_their_number_and_p_values_for_all():
     runs = [snapshot(FIRST), snapshot(BETTER), snapshot(WORSE), snapshot(BETTER | {"q9": 1})]
     found = compare_with_first(["a", "b", "c", "d"], runs)
     assert found.correction.intervals == "bonferroni"
@@ -66,7 +67,7 @@ def test_intervals_of_many_runs_are_corrected_for_their_number_and_p_values_for_
     assert [change.p_adjusted for change in changes] == expected
 
 
-def test_items_of_some_runs_only_are_counted_and_in_no_figure(snapshot):
+def test_items_of_some_runs_only_are_counted_and_in_no_figure():
     runs = [snapshot({"a": 1, "b": 2, "c": 1}), snapshot({"b": 1, "c": 1, "d": None})]
     found = compare_with_first(["x", "y"], runs)
     assert (found.shared, found.partial) == (2, ("a", "d"))
@@ -75,7 +76,7 @@ def test_items_of_some_runs_only_are_counted_and_in_no_figure(snapshot):
     assert found.comparisons[0].metric("search.mrr").n == 2
 
 
-def test_other_datasets_are_an_error_that_names_the_runs(snapshot):
+def test_other_datasets_are_an_error_that_names_the_runs():
     runs = [snapshot({"a": 1}), snapshot({"a": 1}), snapshot({"a": 1}, dataset="other")]
     with pytest.raises(InputError) as caught:
         compare_with_first(["one", "two", "three"], runs)
@@ -83,17 +84,17 @@ def test_other_datasets_are_an_error_that_names_the_runs(snapshot):
     assert caught.value.message.values == values
 
 
-def test_other_tasks_are_an_error(snapshot, links):
+def test_other_tasks_are_an_error():
     with pytest.raises(InputError, match="links"):
         compare_with_first(["a", "b"], [links({"a.md": (1, 2, 2)}), snapshot({"a": 1})])
 
 
-def test_runs_without_a_common_item_are_an_error(snapshot):
+def test_runs_without_a_common_item_are_an_error():
     with pytest.raises(InputError, match=r"a, b.*--sample"):
         compare_with_first(["a", "b"], [snapshot({"a": 1}), snapshot({"b": 1})])
 
 
-def test_slices_are_those_that_any_run_knows_and_small_ones_have_no_interval(snapshot):
+def test_slices_are_those_that_any_run_knows_and_small_ones_have_no_interval():
     sliced = {name: {"language": "ko", "tags": ("x", "x")} for name in NAMES[:7]}
     sliced["q7"] = {"language": "en", "difficulty": "hard", "cross_lingual": True}
     runs = snapshot(FIRST), with_slices(snapshot(BETTER), **sliced)
@@ -110,14 +111,14 @@ def test_slices_are_those_that_any_run_knows_and_small_ones_have_no_interval(sna
     assert (small.difference, small.low, small.high) == (0.5, None, None)
 
 
-def test_the_largest_tags_are_shown_and_the_others_counted(snapshot):
+def test_the_largest_tags_are_shown_and_the_others_counted():
     tags = {name: {"tags": tuple(f"t{n}" for n in range(20 - at))} for at, name in enumerate(NAMES)}
     found = compare_with_first(["a", "b"], [with_slices(snapshot(FIRST), **tags), snapshot(BETTER)])
     assert [one.key for one in found.slices][:9] == [f"t{n}" for n in range(9)]
     assert (len(found.slices), found.tags_left_out) == (_MOST_TAGS, 20 - _MOST_TAGS)
 
 
-def test_runs_of_links_are_compared_by_their_sums(links):
+def test_runs_of_links_are_compared_by_their_sums():
     runs = [
         links({f"{n}.md": (1, 2, 2) for n in range(8)}),
         links({f"{n}.md": (2, 2, 2) for n in range(8)}),
@@ -127,7 +128,7 @@ def test_runs_of_links_are_compared_by_their_sums(links):
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
-def test_runs_of_answers_and_of_links_have_their_page(answers, links, lang):
+def test_runs_of_answers_and_of_links_have_their_page(lang):
     texts = dict.fromkeys(NAMES, "dgs")
     judged = [
         answers(texts),

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 from gate_policy import POLICY, policy_of, rule_of
+from snapshots import answers, snapshot
 
 from gigamind.errors import InputError
 from gigamind.records.judged import JudgeReport, WeakJudge
@@ -23,7 +24,7 @@ def verdict(baseline, current, policy, phase="mvp"):
     return judge_release(compare(baseline, current), policy, phase)
 
 
-def drop(snapshot, lost, total):
+def drop(lost, total):
     """A run in which `lost` of `total` items lost their first place."""
     baseline = snapshot({f"q{i}": 1 for i in range(total)})
     return baseline, snapshot({f"q{i}": 2 if i < lost else 1 for i in range(total)})
@@ -40,8 +41,8 @@ def drop(snapshot, lost, total):
         ("ga", 3, "failed"),
     ],
 )
-def test_each_phase_from_both_sides_of_its_drop(snapshot, policy, phase, lost, expected):
-    assert verdict(*drop(snapshot, lost, 200), policy(), phase).verdict == expected
+def test_each_phase_from_both_sides_of_its_drop(policy, phase, lost, expected):
+    assert verdict(*drop(lost, 200), policy(), phase).verdict == expected
 
 
 @pytest.mark.parametrize(
@@ -50,9 +51,9 @@ def test_each_phase_from_both_sides_of_its_drop(snapshot, policy, phase, lost, e
 )
 @pytest.mark.parametrize("phase", ["mvp", "ga"])
 def test_below_200_items_a_drop_of_003_is_allowed_in_every_phase(
-    snapshot, policy, phase, lost, total, expected
+    policy, phase, lost, total, expected
 ):
-    assert verdict(*drop(snapshot, lost, total), policy(), phase).verdict == expected
+    assert verdict(*drop(lost, total), policy(), phase).verdict == expected
 
 
 @pytest.mark.parametrize(
@@ -71,15 +72,13 @@ def test_below_200_items_a_drop_of_003_is_allowed_in_every_phase(
     ],
 )
 def test_p95_and_cold_start_from_both_sides_of_their_limits(
-    snapshot, policy, figure, before, after, expected
+    policy, figure, before, after, expected
 ):
     runs = (snapshot({"a": 1}, **{figure: time}) for time in (before, after))
     assert verdict(*runs, policy()).verdict == expected
 
 
-def test_on_other_hardware_quality_is_judged_and_speed_is_not_where_the_policy_relaxes_it(
-    snapshot, policy
-):
+def test_on_other_hardware_quality_is_judged_and_speed_is_not_where_the_policy_relaxes_it(policy):
     slow = snapshot({"a": 1, "b": None}, p95=9000.0, hardware="other")
     gate = verdict(snapshot({"a": 1, "b": 1}), slow, policy(relaxing("hardware")))
     assert "[comparable]" in gate.reasons[-1]
@@ -100,7 +99,7 @@ def relaxing(*keys):
     [({"notes": "x"}, "notes"), ({"hardware": "x"}, "hardware"), ({"mode": "keyword"}, "settings")],
 )
 def test_runs_of_other_notes_hardware_or_settings_get_a_verdict_only_where_the_policy_says_so(
-    snapshot, policy, changed, key
+    policy, changed, key
 ):
     runs = snapshot({"a": 1}), snapshot({"a": None}, **changed)
     refused = verdict(*runs, policy())
@@ -116,7 +115,7 @@ def test_runs_of_other_notes_hardware_or_settings_get_a_verdict_only_where_the_p
     assert (same.verdict, same.then) == ("not-comparable", ())
 
 
-def measuring(snapshot, names):
+def measuring(names):
     """A run of 200 items with these metrics, each 1."""
     run = snapshot({f"q{i}": 1 for i in range(200)})
     items = (item.model_copy(update={"metrics": dict.fromkeys(names, 1.0)}) for item in run.items)
@@ -126,9 +125,9 @@ def measuring(snapshot, names):
 NDCG = POLICY.replace('"search.hit_at_1"', '"search.hit_at_1", "search.ndcg_at_10"')
 
 
-def test_a_gated_metric_that_is_gone_fails_before_all_else(snapshot, policy):
-    both = measuring(snapshot, ["hit_at_1", "ndcg_at_10"])
-    one = measuring(snapshot, ["hit_at_1"])
+def test_a_gated_metric_that_is_gone_fails_before_all_else(policy):
+    both = measuring(["hit_at_1", "ndcg_at_10"])
+    one = measuring(["hit_at_1"])
     gate = verdict(both, one, policy(NDCG))
     assert gate.verdict == "failed"
     first = next(rule for rule in gate.rules if rule.explanation == gate.reasons[0])
@@ -138,8 +137,8 @@ def test_a_gated_metric_that_is_gone_fails_before_all_else(snapshot, policy):
     assert (new.status, new.why) == ("skipped", "new")
 
 
-def test_gates_that_hold_none_of_the_figures_do_not_pass(snapshot, policy):
-    run = measuring(snapshot, ["mrr"])
+def test_gates_that_hold_none_of_the_figures_do_not_pass(policy):
+    run = measuring(["mrr"])
     assert verdict(run, run, policy()).verdict == "inconclusive"
 
 
@@ -151,7 +150,7 @@ def test_gates_that_hold_none_of_the_figures_do_not_pass(snapshot, policy):
         ("right", "wrong", "failed"),
     ],
 )
-def test_a_baseline_that_cannot_get_worse_holds_nothing(snapshot, policy, before, after, expected):
+def test_a_baseline_that_cannot_get_worse_holds_nothing(policy, before, after, expected):
     """FAR of 1, and F1 of 0: no run can be worse."""
     runs = (snapshot({f"u{i}": verdict for i in range(200)}) for verdict in (before, after))
     text = POLICY.replace('"search.hit_at_1"', '"unanswerable.far", "unanswerable.f1"')
@@ -162,7 +161,7 @@ def test_a_baseline_that_cannot_get_worse_holds_nothing(snapshot, policy, before
         assert {rule.status for rule in gate.rules if rule.metric != "coverage"} >= {expected}
 
 
-def test_where_a_phase_says_so_a_verdict_with_warnings_tells_what_is_not_held(snapshot, policy):
+def test_where_a_phase_says_so_a_verdict_with_warnings_tells_what_is_not_held(policy):
     """A first user adds questions without an answer, and the judge that runs without options finds none of them."""
     text = POLICY.replace('"search.hit_at_1"', '"search.hit_at_1", "unanswerable.f1"')
     run = snapshot({"a": 1, "u": "wrong"})
@@ -175,7 +174,7 @@ def test_where_a_phase_says_so_a_verdict_with_warnings_tells_what_is_not_held(sn
     assert verdict(never_found, never_found, policy(text)).verdict == "not-comparable"
 
 
-def test_answers_that_are_gone_or_refuse_are_held_though_no_model_judges(answers):
+def test_answers_that_are_gone_or_refuse_are_held_though_no_model_judges():
     """`--judge words`: an answer that never came, and one that refuses, are in no mean."""
     names = [f"a{i}" for i in range(20)]
     shipped = Policy.read(None)
@@ -212,31 +211,27 @@ def test_answers_that_are_gone_or_refuse_are_held_though_no_model_judges(answers
         ('[ceilings]\n"unanswerable.far" = 0.49', "ceiling", "failed"),
     ],
 )
-def test_floors_and_ceilings_hold_whatever_the_baseline_was(
-    snapshot, policy, section, bound, expected
-):
+def test_floors_and_ceilings_hold_whatever_the_baseline_was(policy, section, bound, expected):
     run = snapshot({"a": 1, "b": 2, "u": "right", "v": "wrong"})  # hit@1 and FAR are 0.5
     gate = verdict(run, run, policy(f"{POLICY}{section}\n"))
     (rule,) = (rule for rule in gate.rules if rule.why == bound)
     assert (gate.verdict, rule.status, rule.current) == (expected, expected, 0.5)
 
 
-def test_a_bound_on_what_the_run_does_not_have_fails(snapshot, policy):
+def test_a_bound_on_what_the_run_does_not_have_fails(policy):
     run = snapshot({"a": 1})
     gate = verdict(run, run, policy(f'{POLICY}[floors]\n"search.recall_at_10" = 0.1\n'))
     assert (gate.verdict, gate.rules[1].why) == ("failed", "floor_gone")
 
 
-def test_a_bound_lets_a_baseline_at_its_worst_be_compared(snapshot, policy):
+def test_a_bound_lets_a_baseline_at_its_worst_be_compared(policy):
     run = snapshot({f"u{i}": "wrong" for i in range(9)})
     text = POLICY.replace('"search.hit_at_1"', '"unanswerable.far"')
     bounded = f'{text}[ceilings]\n"unanswerable.far" = 1.0\n'
     assert verdict(run, run, policy(bounded)).verdict == "passed"
 
 
-def test_the_allowance_for_small_runs_counts_their_queries_and_not_those_of_a_metric(
-    snapshot, policy
-):
+def test_the_allowance_for_small_runs_counts_their_queries_and_not_those_of_a_metric(policy):
     """Of 200 queries 40 are unanswerable: FAR rises by 0.025, which only a small run may."""
     items = {f"q{i}": 1 for i in range(160)} | {f"u{i}": "right" for i in range(40)}
     worse = snapshot(items | {"u0": "wrong"})
@@ -247,7 +242,7 @@ def test_the_allowance_for_small_runs_counts_their_queries_and_not_those_of_a_me
     assert verdict(snapshot(items), smaller, text).verdict == "passed"
 
 
-def test_another_sample_is_no_way_around_the_gate(snapshot, policy):
+def test_another_sample_is_no_way_around_the_gate(policy):
     full = snapshot({"a": 1, "b": 1})
     part = snapshot({"a": 1}, notes="n")
     part = part.model_copy(update={"config": {**part.config, "sample": "1", "seed": 42}})
@@ -258,17 +253,17 @@ def test_another_sample_is_no_way_around_the_gate(snapshot, policy):
 
 
 @pytest.mark.parametrize("changed", [{"dataset": "x"}, {"judge": "x"}])
-def test_no_verdict_is_invented_where_runs_cannot_be_compared(snapshot, policy, changed):
+def test_no_verdict_is_invented_where_runs_cannot_be_compared(policy, changed):
     gate = verdict(snapshot({"a": 1}), snapshot({"a": None}, **changed), policy())
     assert (gate.verdict, gate.rules) == ("not-comparable", ())
     assert len(gate.reasons) == 1
 
 
-def test_runs_without_a_shared_item_are_not_comparable(snapshot, policy):
+def test_runs_without_a_shared_item_are_not_comparable(policy):
     assert verdict(snapshot({"a": 1}), snapshot({"b": 1}), policy()).verdict == "not-comparable"
 
 
-def test_a_query_that_can_no_longer_be_evaluated_fails_the_release(snapshot, policy):
+def test_a_query_that_can_no_longer_be_evaluated_fails_the_release(policy):
     gate = verdict(snapshot({"a": 1, "b": 1}), snapshot({"a": 1}), policy())
     assert gate.verdict == "failed"
     (rule,) = gate.failed
@@ -278,7 +273,7 @@ def test_a_query_that_can_no_longer_be_evaluated_fails_the_release(snapshot, pol
     assert "b" in rule.values["example"]
 
 
-def test_the_share_of_lost_queries_from_both_sides(snapshot, policy):
+def test_the_share_of_lost_queries_from_both_sides(policy):
     half = policy(POLICY.replace("max_lost = 0.0", "max_lost = 0.5"))
     full = snapshot({"a": 1, "b": 1, "c": 1})
     assert verdict(full, snapshot({"a": 1, "b": 1}), half).verdict == "passed"  # 0.33
@@ -291,7 +286,7 @@ JUDGED = POLICY.replace(
 )
 
 
-def test_a_judged_metric_is_inconclusive_where_noise_could_hide_a_drop(snapshot, policy):
+def test_a_judged_metric_is_inconclusive_where_noise_could_hide_a_drop(policy):
     """Ten verdicts flip each way: no drop at all, and an interval of about +-0.044 around it."""
     baseline = snapshot({f"q{i}": 2 if i < 10 else 1 for i in range(200)})
     current = snapshot({f"q{i}": 2 if 10 <= i < 20 else 1 for i in range(200)})
@@ -300,7 +295,7 @@ def test_a_judged_metric_is_inconclusive_where_noise_could_hide_a_drop(snapshot,
     assert gate.rules[0].remarks == ("wide", "needs")
 
 
-def test_a_judged_far_that_falls_is_no_failure(snapshot, policy):
+def test_a_judged_far_that_falls_is_no_failure(policy):
     baseline = snapshot({f"u{i}": "wrong" for i in range(50)})
     current = snapshot({f"u{i}": "right" for i in range(50)})
     fell, rose = (
@@ -330,7 +325,7 @@ BY_RULE = MODEL_JUDGE.model_copy(update={"kind": "threshold", "model": None})
     ],
 )
 def test_verdicts_of_a_model_are_held_to_a_drop_that_chance_does_not_explain(
-    snapshot, policy, judge, before, after, far, f1
+    policy, judge, before, after, far, f1
 ):
     runs = (
         snapshot({f"u{i}": "wrong" if i in wrong else "right" for i in range(100)})
@@ -341,16 +336,14 @@ def test_verdicts_of_a_model_are_held_to_a_drop_that_chance_does_not_explain(
     assert rule_of(gate, "unanswerable.f1").status == f1
 
 
-def test_rankings_are_held_to_the_raw_drop_whoever_judges(snapshot, policy):
-    found = compare(*drop(snapshot, 5, 200))
+def test_rankings_are_held_to_the_raw_drop_whoever_judges(policy):
+    found = compare(*drop(5, 200))
     gate = judge_release(found, policy(FAR), "mvp", judge=MODEL_JUDGE)
     assert rule_of(gate, "search.hit_at_1").status == "failed"
 
 
 @pytest.mark.parametrize(("allowed", "expected"), [(0.0, "failed"), (0.5, "passed")])
-def test_queries_that_a_model_no_longer_decides_about_count_as_lost(
-    snapshot, policy, allowed, expected
-):
+def test_queries_that_a_model_no_longer_decides_about_count_as_lost(policy, allowed, expected):
     run = snapshot({"a": 1, "u": "right"})
     silent = [item.model_copy(update={"judged_unanswerable": None}) for item in run.items[1:]]
     current = run.model_copy(update={"items": (run.items[0], *silent)})
@@ -420,15 +413,15 @@ def test_a_missing_policy_is_named():
 SOFT = POLICY.replace("[phases.mvp]\ndrop = 0.02", '[phases.mvp]\ndrop = 0.02\nsoft = ["search"]')
 
 
-def test_a_soft_block_warns_in_its_phase_and_fails_in_the_next(snapshot, policy):
-    pair = drop(snapshot, 50, 200)
+def test_a_soft_block_warns_in_its_phase_and_fails_in_the_next(policy):
+    pair = drop(50, 200)
     told = verdict(*pair, policy(SOFT))
     assert told.verdict == "warned"
     assert "soft" in told.rules[0].remarks
     assert verdict(*pair, policy(SOFT), "beta").verdict == "failed"
 
 
-def test_a_floor_on_a_soft_block_warns_where_nothing_is_compared(snapshot, policy):
+def test_a_floor_on_a_soft_block_warns_where_nothing_is_compared(policy):
     run, held = snapshot({"a": 2}), '[floors]\n"search.hit_at_1" = 0.5\n'
     softly, hard = (bounds_gate(run, policy(text + held), "mvp") for text in (SOFT, POLICY))
     assert softly is not None
@@ -470,7 +463,7 @@ WILD = (10.0, 30.0, 4.0, 9.0, 25.0, 6.0, 10.0, 12.0)
     ],
 )
 def test_speed_is_held_by_the_ratio_of_passes_whatever_the_p95_was(
-    snapshot, policy, before, after, factor, expected
+    policy, before, after, factor, expected
 ):
     """p95 is 39 ms and 276 ms: a busy machine."""
     baseline = timed(snapshot({"a": 1, "b": 1}, p95=39.0), before)
@@ -482,7 +475,7 @@ def test_speed_is_held_by_the_ratio_of_passes_whatever_the_p95_was(
     assert (rule.values["before"], rule.values["after"]) == ("39", "276")
 
 
-def test_a_slow_search_fails_from_a_rise_of_200_ms_on(snapshot, policy):
+def test_a_slow_search_fails_from_a_rise_of_200_ms_on(policy):
     """A query of 5 ms may rise by 15 %; one of 4 000 ms by 200, which are 5 %."""
     run = snapshot({"a": 1})
     slow = timed(run, STEADY, query_ms=4_000.0)
@@ -491,7 +484,7 @@ def test_a_slow_search_fails_from_a_rise_of_200_ms_on(snapshot, policy):
         assert verdict(slow, current, policy()).verdict == expected
 
 
-def test_only_queries_that_both_runs_timed_are_compared(snapshot, policy):
+def test_only_queries_that_both_runs_timed_are_compared(policy):
     run = snapshot({"a": 1, "b": 1})
     both, one = timed(run, STEADY), timed(run, STEADY, queries=("b",))
     assert compare(both, one).speed[0].ratio == pytest.approx(1.0)
@@ -499,7 +492,7 @@ def test_only_queries_that_both_runs_timed_are_compared(snapshot, policy):
     assert compare(both, timed(run, STEADY, clock="wall")).speed[0].ratio is None
 
 
-def test_a_run_that_measures_speed_no_more_fails(snapshot, policy):
+def test_a_run_that_measures_speed_no_more_fails(policy):
     run = snapshot({"a": 1})
     gate = verdict(timed(run, STEADY), run, policy())
     assert gate.verdict == "failed"
@@ -518,7 +511,7 @@ def test_a_run_that_measures_speed_no_more_fails(snapshot, policy):
     ],
 )
 def test_the_speed_of_another_system_is_only_told_unless_the_policy_holds_it(
-    snapshot, policy, after, factor, told
+    policy, after, factor, told
 ):
     run = of_system(snapshot({"a": 1}))
     slower = of_system(snapshot({"a": 1}, p95=100.0 * factor))
@@ -550,7 +543,7 @@ def of_system(run, kind="http"):
     ],
 )
 def test_held_another_system_fails_only_where_nothing_else_explains_it(
-    snapshot, policy, p95, factor, scatter, expected
+    policy, p95, factor, scatter, expected
 ):
     before = timed(of_system(snapshot({"a": 1})), STEADY)
     costs = [10.0 * factor * (1 + scatter * (-1) ** place) for place in range(8)]
@@ -559,7 +552,7 @@ def test_held_another_system_fails_only_where_nothing_else_explains_it(
     assert gate.verdict == expected
 
 
-def test_a_run_file_is_not_asked_for_times_it_cannot_have(snapshot, policy):
+def test_a_run_file_is_not_asked_for_times_it_cannot_have(policy):
     before = timed(of_system(snapshot({"a": 1})), STEADY)
     gate = verdict(before, of_system(snapshot({"a": 1}, p95=None), "run"), policy())
     rule = rule_of(gate, "search_p95")
@@ -575,7 +568,7 @@ def test_a_run_file_is_not_asked_for_times_it_cannot_have(snapshot, policy):
     ],
 )
 def test_a_pass_names_the_largest_drop_that_so_few_questions_cannot_show(
-    snapshot, policy, total, limit, unseen
+    policy, total, limit, unseen
 ):
     ranks = {f"q{i}": 1 for i in range(total)}
     found = compare(snapshot(ranks | {"q0": 2}), snapshot(ranks))
@@ -592,7 +585,7 @@ def test_how_much_is_judged_is_neither_better_nor_worse():
     assert MetricChange(metric="search.mrr", **sure).is_better is False
 
 
-def test_two_endpoints_are_told_how_to_be_one_system(snapshot):
+def test_two_endpoints_are_told_how_to_be_one_system():
     runs = [of_system(snapshot({"a": 1})), of_system(snapshot({"a": 1}), "run")]
     other = SystemReport(kind="http", target="http://i", fingerprint="g")
     moved = runs[0].model_copy(
@@ -604,7 +597,7 @@ def test_two_endpoints_are_told_how_to_be_one_system(snapshot):
     assert "--system-name" not in told  # a run file has no name
 
 
-def test_a_small_sample_is_that_of_the_metric_and_says_what_one_item_weighs(snapshot, policy):
+def test_a_small_sample_is_that_of_the_metric_and_says_what_one_item_weighs(policy):
     unanswerable = {f"u{i}": "right" for i in range(3)}
     runs = [
         snapshot({f"q{i}": rank if i == 0 else 1 for i in range(24)} | unanswerable)
@@ -615,7 +608,7 @@ def test_a_small_sample_is_that_of_the_metric_and_says_what_one_item_weighs(snap
     assert (rule.values["n"], rule.values["weight"]) == ("24", "0.0417")
 
 
-def test_of_f1_nothing_is_said_of_what_one_item_weighs_for_it_is_no_mean(snapshot, policy):
+def test_of_f1_nothing_is_said_of_what_one_item_weighs_for_it_is_no_mean(policy):
     """One of 40 verdicts flips and F1 falls by more than 1 / n (n = 20), which the sentence would call impossible."""
     items = {f"q{i}": 1 for i in range(20)} | {f"u{i}": "right" for i in range(8)}
     items |= {f"w{i}": "wrong" for i in range(12)}
@@ -640,9 +633,7 @@ def test_the_gates_that_come_with_gigamind_hold_refusals_as_well_as_false_answer
         ("wrong", POLICY + '[ceilings]\n"unanswerable.far" = 1.0\n', []),
     ],
 )
-def test_a_baseline_with_a_gated_metric_at_its_worst_is_known(
-    snapshot, policy, answer, text, worst
-):
+def test_a_baseline_with_a_gated_metric_at_its_worst_is_known(policy, answer, text, worst):
     run = snapshot({f"u{i}": answer for i in range(20)})
     gated = policy(text.replace('"search.hit_at_1"', '"unanswerable.far"'))
     assert at_worst(run, gated) == worst
@@ -658,7 +649,7 @@ def test_a_baseline_with_a_gated_metric_at_its_worst_is_known(
         (False, False, "warn", ("failed", "failed")),
     ],
 )
-def test_the_verdicts_of_a_weak_judge_do_not_gate(snapshot, policy, before, after, held, expected):
+def test_the_verdicts_of_a_weak_judge_do_not_gate(policy, before, after, held, expected):
     """300 unanswerable queries, of which 60 more are accepted than before, and a search that stays the same."""
 
     def run(accepted, weak):

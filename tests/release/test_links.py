@@ -2,6 +2,7 @@
 
 import pytest
 from message_values import values_of
+from snapshots import links, snapshot
 
 from gigamind.errors import InputError
 from gigamind.release.compare import compare
@@ -11,7 +12,7 @@ from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Examples, Proportion, Verdict
 
 
-def test_figures_of_links_are_sums_over_notes_divided(links):
+def test_figures_of_links_are_sums_over_notes_divided():
     before = links({"a.md": (2, 2, 2), "b.md": (1, 4, 2), "c.md": (0, 0, 1)})
     after = links({"a.md": (1, 3, 2), "b.md": (2, 4, 2), "c.md": (0, 0, 1)})
     found = compare(before, after)
@@ -23,13 +24,13 @@ def test_figures_of_links_are_sums_over_notes_divided(links):
     assert precision.low <= precision.difference <= precision.high
 
 
-def test_a_ceiling_is_no_metric_of_a_comparison(links):
+def test_a_ceiling_is_no_metric_of_a_comparison():
     run = links({"a.md": (1, 1, 1)})
     names = {change.metric for change in compare(run, run).metrics}
     assert names == {"links.precision_at_5", "links.recall_at_5"}
 
 
-def test_links_that_are_lost_stand_before_suggestions_that_are_wrong(links):
+def test_links_that_are_lost_stand_before_suggestions_that_are_wrong():
     before = links({"a.md": (1, 1, 2), "b.md": (2, 2, 2), "c.md": (0, 3, 1), "d.md": (1, 1, 1)})
     after = links({"a.md": (1, 2, 2), "b.md": (1, 1, 2), "c.md": (1, 3, 1), "d.md": (1, 1, 1)})
     found = compare(before, after)
@@ -42,12 +43,12 @@ def test_links_that_are_lost_stand_before_suggestions_that_are_wrong(links):
     assert found.speed == ()
 
 
-def test_a_search_run_cannot_be_compared_with_a_links_run(snapshot, links):
+def test_a_search_run_cannot_be_compared_with_a_links_run():
     with pytest.raises(InputError, match=r"20260101-000000.*search.*links"):
         compare(snapshot({"a": 1}), links({"a.md": (1, 1, 1)}))
 
 
-def test_another_floor_of_the_confidence_is_named(links):
+def test_another_floor_of_the_confidence_is_named():
     found = compare(links({"a.md": (1, 1, 1)}), links({"a.md": (1, 1, 1)}, floor=0.5))
     assert [(one.what, one.severity) for one in found.mismatches] == [
         ("suggesting settings", "no-verdict")
@@ -65,7 +66,7 @@ def test_another_floor_of_the_confidence_is_named(links):
         ("ga", 4, "failed"),
     ],
 )
-def test_links_only_warn_in_mvp_and_stop_a_release_afterwards(links, phase, lost, expected):
+def test_links_only_warn_in_mvp_and_stop_a_release_afterwards(phase, lost, expected):
     before = links({f"n{i}.md": (1, 1, 1) for i in range(100)})
     after = links({f"n{i}.md": (int(i >= lost), 1, 1) for i in range(100)})
     gate = judge_release(compare(before, after), Policy.read(None), phase)
@@ -78,7 +79,7 @@ def test_links_only_warn_in_mvp_and_stop_a_release_afterwards(links, phase, lost
 
 
 @pytest.mark.parametrize(("phase", "expected"), [("mvp", "warned"), ("beta", "failed")])
-def test_a_note_that_could_not_be_evaluated_any_more_counts_as_links_do(links, phase, expected):
+def test_a_note_that_could_not_be_evaluated_any_more_counts_as_links_do(phase, expected):
     comparison = compare(links({"a.md": (1, 1, 1), "b.md": (1, 1, 1)}), links({"a.md": (1, 1, 1)}))
     gate = judge_release(comparison, Policy.read(None), phase)
     assert gate.verdict == expected
@@ -86,7 +87,7 @@ def test_a_note_that_could_not_be_evaluated_any_more_counts_as_links_do(links, p
     assert (values["count"], values["total"], values["example"]) == ("1", "2", "b.md")
 
 
-def test_the_page_shows_both_lists_of_suggestions(links):
+def test_the_page_shows_both_lists_of_suggestions():
     comparison = compare(links({"a.md": (2, 2, 2)}), links({"a.md": (1, 1, 2)}))
     gate = judge_release(comparison, Policy.read(None), "beta")
     document = release_document(Release(comparison=comparison, gate=gate))

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from snapshots import links, snapshot
 
 from gigamind.errors import InputError
 from gigamind.release.model import POINTER, read_baseline, read_snapshot
@@ -8,13 +9,13 @@ from gigamind.tasks import KINDS
 
 
 @pytest.fixture
-def file(snapshot, tmp_path):
+def file(tmp_path):
     path = tmp_path / "snapshot.json"
     path.write_text(snapshot({"a": 1, "u": "right"}).model_dump_json(), "utf-8")
     return path
 
 
-def test_a_snapshot_reads_back_as_it_was_written(snapshot, links, tmp_path):
+def test_a_snapshot_reads_back_as_it_was_written(tmp_path):
     for made in (snapshot({"a": 1, "u": "right"}), links({"a.md": (1, 2, 3)})):
         (tmp_path / "snapshot.json").write_text(made.model_dump_json(), "utf-8")
         assert read_snapshot(tmp_path / "snapshot.json", KINDS) == made
@@ -70,7 +71,7 @@ def test_without_a_baseline_the_command_that_creates_one_is_shown(tmp_path):
         read_baseline(tmp_path / "nothing", KINDS, "search")
 
 
-def test_the_last_promoted_baseline_counts(snapshot, tmp_path):
+def test_the_last_promoted_baseline_counts(tmp_path):
     folder = tmp_path / "baselines"
     snapshot({"a": 1}, run_id="20260101-000000").promote(folder)
     file = snapshot({"a": 2}, run_id="20260102-000000").promote(folder)
@@ -83,21 +84,21 @@ def test_the_last_promoted_baseline_counts(snapshot, tmp_path):
     ]
 
 
-def test_a_pointer_out_of_the_folder_is_refused(snapshot, tmp_path):
-    snapshot({"a": 1}).promote(tmp_path)
+def test_a_pointer_out_of_the_folder_is_refused(tmp_path):
+    promote(snapshot({"a": 1}), tmp_path)
     (tmp_path / POINTER).write_text("../secret.json\n")
     with pytest.raises(InputError, match=r"LATEST.*secret\.json"):
         read_baseline(tmp_path, KINDS)
 
 
-def test_a_folder_that_cannot_be_written_is_named(snapshot, tmp_path):
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="baselines"):
         snapshot({"a": 1}).promote(tmp_path / "file" / "baselines")
 
 
-def test_each_task_has_a_baseline_of_its_own_in_a_folder(snapshot, links, tmp_path):
-    file = links({"a.md": (1, 2, 2)}).promote(tmp_path)
+def test_each_task_has_a_baseline_of_its_own_in_a_folder(tmp_path):
+    file = promote(links({"a.md": (1, 2, 2)}), tmp_path)
     assert file.name == "links-20260101-000000.json"
     assert read_baseline(tmp_path, KINDS).task == "links"
     with pytest.raises(InputError, match="search"):
