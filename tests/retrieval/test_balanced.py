@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from plain_index import PlainIndex
 
 from gigamind.assets import asset
 from gigamind.retrieval.balanced import (
@@ -21,6 +22,7 @@ from gigamind.retrieval.fuse import ChunkLayout, Fusion
 from gigamind.retrieval.keyword import build_keyword_index
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.vault.identity import Identities
 
 JUDGE = asset("judges") / "unanswerable_answer_score.toml"
 MIN_ANSWER_SCORE = tomllib.loads(JUDGE.read_text("utf-8"))["min_score"]
@@ -130,14 +132,14 @@ def test_where_few_notes_match_or_all_are_of_one_language_nothing_is_lifted(
 
 
 @pytest.mark.parametrize("scale", [USE, _CosineScale(0.7, 0.9)])
-def test_the_ranking_is_that_of_scoring_every_chunk(scale, balance_of, plain_index):
+def test_the_ranking_is_that_of_scoring_every_chunk(scale, balance_of):
     random = np.random.default_rng(3)
     animals = ["lion", "tiger", "zebra", "okapi", "gnu"]
     notes = {f"{i:03}.md": " ".join(random.choice(animals, 3)) for i in range(150)}
     balance = balance_of(notes, scale)
     east = np.array([2.0, 0, 0, 0])
     vectors = random.normal(size=(150, 4)) + east
-    index = plain_index((vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype("f4"))
+    index = PlainIndex((vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype("f4"))
     fusion = Fusion(0.7, 1 + 0.2 * random.random(150), topk=5)
 
     for query in ("lion", "lion tiger", "gnu 017 okapi", "none"):
@@ -163,13 +165,13 @@ def test_the_scale_of_cosines_goes_by_the_family_of_the_embedder():
 
 
 @pytest.fixture
-def search(write_vault, identities_of, tmp_path):
+def search(write_vault, tmp_path):
     """Balanced search over notes with the real encoder."""
 
     def open_(notes, **settings):
         vault = write_vault(notes)
         chosen = RetrievalSettings(fusion="balanced", cache=tmp_path / "cache", **settings)
-        return open_retriever(vault, identities_of(vault), chosen, lambda _done, _total: None)
+        return open_retriever(vault, Identities(vault.notes), chosen, lambda _done, _total: None)
 
     return open_
 

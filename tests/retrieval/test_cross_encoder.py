@@ -10,6 +10,7 @@ from gigamind.errors import InputError
 from gigamind.retrieval.embedders import load_reranker
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.vault.identity import Identities
 
 NOTES = {
     "battery.md": "battery battery battery",
@@ -40,11 +41,11 @@ def test_a_score_is_that_of_the_model_for_the_pair(cross_encoder):
 
 
 @pytest.fixture
-def opened(write_vault, identities_of):
+def opened(write_vault):
     def opened(**settings):
         vault = write_vault(NOTES)
         chosen = RetrievalSettings(mode="keyword", topk=3, **settings)
-        return open_retriever(vault, identities_of(vault), chosen, lambda *_: None)
+        return open_retriever(vault, Identities(vault.notes), chosen, lambda *_: None)
 
     return opened
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plain_index import content_of
 
 from gigamind.errors import EmbeddingError, IndexingError
 from gigamind.retrieval.edge import open_edge
@@ -54,7 +55,7 @@ def temporary(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_temporary_index_is_gone_when_it_is_closed(content_of, temporary, known):
+def test_a_temporary_index_is_gone_when_it_is_closed(temporary, known):
     index = open_edge(content_of(known.vectors), None)
     assert len(list(temporary.iterdir())) == 1
     for _ in range(2):
@@ -62,7 +63,7 @@ def test_a_temporary_index_is_gone_when_it_is_closed(content_of, temporary, know
         assert list(temporary.iterdir()) == []
 
 
-def test_a_temporary_index_that_cannot_be_built_leaves_nothing_behind(content_of, temporary, known):
+def test_a_temporary_index_that_cannot_be_built_leaves_nothing_behind(temporary, known):
     def interrupt():
         raise KeyboardInterrupt
 
@@ -71,7 +72,7 @@ def test_a_temporary_index_that_cannot_be_built_leaves_nothing_behind(content_of
     assert list(temporary.iterdir()) == []
 
 
-def test_two_processes_read_one_cached_index_at_the_same_time(content_of, tmp_path):
+def test_two_processes_read_one_cached_index_at_the_same_time(tmp_path):
     code = """
         index = open_edge(content, Path(os.environ["FOLDER"]))
         print("open", flush=True)
@@ -95,14 +96,14 @@ def fail() -> np.ndarray:
     raise EmbeddingError("the model failed")
 
 
-def test_a_failed_build_leaves_nothing_in_the_folder(content_of, tmp_path, known):
+def test_a_failed_build_leaves_nothing_in_the_folder(tmp_path, known):
     with pytest.raises(EmbeddingError):
         open_edge(replace(content_of(known.vectors), vectors=fail), tmp_path)
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_process_killed_while_building_leaves_no_index(content_of, tmp_path):
+def test_a_process_killed_while_building_leaves_no_index(tmp_path):
     code = """
         kill = lambda: os.kill(os.getpid(), signal.SIGKILL)
         open_edge(IndexContent("shard", chunks, kill), Path(os.environ["FOLDER"]))
@@ -118,7 +119,7 @@ def test_a_process_killed_while_building_leaves_no_index(content_of, tmp_path):
     rebuilt.close()
 
 
-def test_who_builds_second_takes_the_index_of_who_was_first(content_of, tmp_path, known):
+def test_who_builds_second_takes_the_index_of_who_was_first(tmp_path, known):
     def meanwhile() -> np.ndarray:
         open_edge(content_of(known.vectors), tmp_path).close()
         return known.vectors
@@ -130,7 +131,7 @@ def test_who_builds_second_takes_the_index_of_who_was_first(content_of, tmp_path
     assert [entry.name for entry in tmp_path.iterdir()] == ["model-content"]
 
 
-def test_an_index_that_is_open_stays_whole_when_its_folder_is_pruned(content_of, tmp_path, known):
+def test_an_index_that_is_open_stays_whole_when_its_folder_is_pruned(tmp_path, known):
     index = open_edge(content_of(known.vectors), tmp_path)
     shutil.rmtree(tmp_path / "model-content")
 
@@ -178,7 +179,7 @@ def with_half_of_its_vectors(place: Path) -> None:
         *(with_another_matrix, with_half_of_its_vectors),
     ],
 )
-def test_a_damaged_index_in_the_cache_is_built_again(damage, content_of, tmp_path, known):
+def test_a_damaged_index_in_the_cache_is_built_again(damage, tmp_path, known):
     open_edge(content_of(known.vectors), tmp_path).close()
     damage(tmp_path / "model-content")
 
@@ -193,7 +194,7 @@ def test_a_damaged_index_in_the_cache_is_built_again(damage, content_of, tmp_pat
     kept.close()
 
 
-def test_nearest_is_exact_among_chunks_that_8_bits_cannot_tell_apart(content_of):
+def test_nearest_is_exact_among_chunks_that_8_bits_cannot_tell_apart():
     cosines = np.random.default_rng(3).permutation(np.linspace(0.5, 0.501, 1_200))
     across = np.random.default_rng(4).normal(size=(1_200, 15))
     across /= np.linalg.norm(across, axis=1, keepdims=True)
@@ -207,7 +208,7 @@ def test_nearest_is_exact_among_chunks_that_8_bits_cannot_tell_apart(content_of)
     assert found == pytest.approx(cosines[ids], abs=1e-6)
 
 
-def test_a_vector_without_a_direction_has_a_cosine_of_0(content_of, known):
+def test_a_vector_without_a_direction_has_a_cosine_of_0(known):
     vectors = known.vectors.copy()
     vectors[7] = 0
     index = open_edge(content_of(vectors), None)
@@ -216,9 +217,7 @@ def test_a_vector_without_a_direction_has_a_cosine_of_0(content_of, known):
 
 
 @pytest.mark.parametrize("place", ["file", "file/indexes", "indexes"])
-def test_a_folder_that_cannot_hold_an_index_is_an_indexing_error(
-    place, content_of, tmp_path, known
-):
+def test_a_folder_that_cannot_hold_an_index_is_an_indexing_error(place, tmp_path, known):
     (tmp_path / "file").touch()
     (tmp_path / "indexes").mkdir()
     (tmp_path / "indexes" / "model-content").touch()  # a file where the index should stand

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from tiny_model import tiny_vector
 
 from gigamind.errors import EmbeddingError, InputError
 from gigamind.retrieval.embedders import load_embedder
@@ -14,7 +15,7 @@ from gigamind.retrieval.embedders import load_embedder
 TEXTS = ["battery", "배터리 교체", "a", "zzz abc", "밤 Q!"]
 
 
-def test_a_vector_is_the_mean_of_its_tokens_at_length_one(tiny_model, tiny_vector):
+def test_a_vector_is_the_mean_of_its_tokens_at_length_one(tiny_model):
     embedder = load_embedder(f"fastembed:{tiny_model()}")
 
     with_others = embedder.embed_passages([*TEXTS, "much longer text than the others " * 9])
@@ -32,9 +33,7 @@ def test_a_vector_is_the_mean_of_its_tokens_at_length_one(tiny_model, tiny_vecto
 @pytest.mark.parametrize(
     ("query", "of_passage"), [("query: ", "passage"), ("query: ", "document"), ("", "document")]
 )
-def test_the_models_prompts_stand_before_a_query_and_a_passage(
-    query, of_passage, tiny_model, tiny_vector
-):
+def test_the_models_prompts_stand_before_a_query_and_a_passage(query, of_passage, tiny_model):
     prompts = {"prompts": {"query": query, of_passage: "text: "}}
     folder = tiny_model(config_sentence_transformers=prompts)
     embedder = load_embedder(f"fastembed:{folder}")
@@ -51,7 +50,7 @@ def test_the_models_prompts_stand_before_a_query_and_a_passage(
         ("pooling_mode_mean_tokens", "battery"),
     ],
 )
-def test_the_models_own_pooling_is_used(pooling, counted, tiny_model, tiny_vector):
+def test_the_models_own_pooling_is_used(pooling, counted, tiny_model):
     folder = tiny_model(pooling, **{"1_Pooling__config": {pooling: True}})
 
     vector = load_embedder(f"fastembed:{folder}").embed_query("battery")
@@ -59,7 +58,7 @@ def test_the_models_own_pooling_is_used(pooling, counted, tiny_model, tiny_vecto
     assert vector == pytest.approx(tiny_vector(counted), abs=1e-6)
 
 
-def test_a_text_is_cut_at_the_models_limit(tiny_model, tiny_vector):
+def test_a_text_is_cut_at_the_models_limit(tiny_model):
     folder = tiny_model(tokenizer_config={"model_max_length": 4, "pad_token": "[PAD]"})
 
     vector = load_embedder(f"fastembed:{folder}").embed_query("batt" + "z" * 100)
@@ -67,7 +66,7 @@ def test_a_text_is_cut_at_the_models_limit(tiny_model, tiny_vector):
     assert vector == pytest.approx(tiny_vector("batt"), abs=1e-6)
 
 
-def test_a_model_in_a_subfolder_is_found(tiny_model, tiny_vector):
+def test_a_model_in_a_subfolder_is_found(tiny_model):
     folder = tiny_model()
     (folder / "onnx").mkdir()
     (folder / "model.onnx").rename(folder / "onnx" / "model.onnx")

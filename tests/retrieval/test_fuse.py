@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_index import PlainIndex, content_of
 
 from gigamind.retrieval.edge import open_edge
 from gigamind.retrieval.fuse import ChunkLayout, Fusion, boosts, highest, score_notes
@@ -66,11 +67,11 @@ def cases(draw: st.DrawFn):
     return unit(vectors), unit(query), keyword.tolist(), counts.tolist(), fusion
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100)
 @given(cases())
-def test_the_ranking_and_its_scores_are_those_of_scoring_every_chunk(plain_index, case):
+def test_the_ranking_and_its_scores_are_those_of_scoring_every_chunk(case):
     vectors, query, keyword, counts, fusion = case
-    index = plain_index(vectors)
+    index = PlainIndex(vectors)
     every = index.cosines(query, np.arange(len(vectors))).tolist()
 
     assert fused(index, keyword, counts, fusion, query) == brute_force(
@@ -78,9 +79,9 @@ def test_the_ranking_and_its_scores_are_those_of_scoring_every_chunk(plain_index
     )
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10)
 @given(cases())
-def test_the_ranking_over_the_real_engine_is_that_of_scoring_every_chunk(content_of, case):
+def test_the_ranking_over_the_real_engine_is_that_of_scoring_every_chunk(case):
     vectors, query, keyword, counts, fusion = case
     index = open_edge(content_of(vectors), folder=None)
     every = index.cosines(query, np.arange(len(vectors))).tolist()
@@ -101,18 +102,16 @@ EAST = np.array([1.0, 0.0], dtype=np.float32)
 LAST = np.eye(100)[99]  # 1 for the last of 100 notes, 0 for the others
 
 
-def falling(plain_index, first, last):
+def falling(first, last):
     """100 chunks whose cosines with `EAST` fall from the first to the last."""
     cosines = np.linspace(first, last, 100)
-    return plain_index(np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1))
+    return PlainIndex(np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1))
 
 
-def test_a_chunk_that_the_engine_cannot_tell_from_the_last_of_its_list_is_its_notes_best(
-    plain_index,
-):
+def test_a_chunk_that_the_engine_cannot_tell_from_the_last_of_its_list_is_its_notes_best():
     # Of note 0, 0.401 is the last that the engine names; it takes 0.404, the note's other chunk, for as near.
     cosines = np.array([0.401, 0.404, *np.linspace(0.9, 0.5, 63), *np.linspace(0.1, 0, 35)])
-    index = plain_index(np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1))
+    index = PlainIndex(np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1))
     words = np.zeros(100)
     words[0] = 1
 
@@ -124,8 +123,8 @@ def test_a_chunk_that_the_engine_cannot_tell_from_the_last_of_its_list_is_its_no
     assert scored.base[scored.top(1)] == pytest.approx(0.3 * 0.404 + 0.7)
 
 
-def test_notes_that_cannot_take_a_place_are_never_looked_up(plain_index):
-    index = falling(plain_index, 1, 0.01)
+def test_notes_that_cannot_take_a_place_are_never_looked_up():
+    index = falling(1, 0.01)
 
     score_notes(LAST, ChunkLayout.of([1] * 100), Fusion(0.5, np.ones(100), 2), index, EAST)
 

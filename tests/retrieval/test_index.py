@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from plain_index import content_of
 from qdrant_server import qdrant
 
 from gigamind.errors import IndexingError
@@ -20,7 +21,7 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module", params=["edge in a temporary folder", "edge in a cache", "server"])
-def index(request, content_of, tmp_path_factory, known):
+def index(request, tmp_path_factory, known):
     if request.param == "server":
         with qdrant() as standing:
             opened = open_collection(content_of(known.vectors), connect(standing.url))

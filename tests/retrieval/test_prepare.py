@@ -12,6 +12,7 @@ from gigamind.errors import IndexingError
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.vault.identity import Identities
 
 NOTES = {
     "bikes/battery.md": "# Battery\n\nBatteries are swapped every night at the depot.",
@@ -24,7 +25,7 @@ QUERY = "when are batteries swapped?"
 
 
 @pytest.fixture
-def search(write_vault, identities_of, tiny_model, tmp_path):
+def search(write_vault, tiny_model, tmp_path):
     """Prepares the vault anew, searches it once, closes it; `steps` gets every step of progress."""
 
     def run(notes=NOTES, steps=None, query=QUERY, **settings):
@@ -37,7 +38,7 @@ def search(write_vault, identities_of, tiny_model, tmp_path):
             if steps is not None:
                 steps.append((done, total))
 
-        with open_retriever(vault, identities_of(vault), chosen, progress) as retriever:
+        with open_retriever(vault, Identities(vault.notes), chosen, progress) as retriever:
             return [(hit.note, hit.base_score) for hit in retriever.search(query)]
 
     return run

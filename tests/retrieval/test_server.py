@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from loopback import Answering, free_ports, listening
+from plain_index import content_of
 from qdrant_server import DROPPED
 
 from gigamind.errors import IndexingError
@@ -32,7 +33,7 @@ def engine(standing):
 
 
 @pytest.fixture
-def opened(standing, content_of, known):
+def opened(standing, known):
     """Opens the collection of the known vectors, or of others, over HTTP."""
     indexes = []
 
@@ -46,7 +47,7 @@ def opened(standing, content_of, known):
         index.close()
 
 
-def test_a_filled_collection_is_not_filled_again_unless_asked(engine, content_of, known):
+def test_a_filled_collection_is_not_filled_again_unless_asked(engine, known):
     computed = []
     content = replace(
         content_of(known.vectors), vectors=lambda: computed.append(True) or known.vectors
@@ -62,7 +63,7 @@ def test_a_filled_collection_is_not_filled_again_unless_asked(engine, content_of
     assert index.nearest(known.query, 5)[0].tolist() == np.argsort(-known.exact)[:5].tolist()
 
 
-def test_a_half_filled_collection_is_completed(engine, content_of, known):
+def test_a_half_filled_collection_is_completed(engine, known):
     open_collection(content_of(known.vectors), engine)
     engine.delete(NAME, list(range(300, 900)))
     assert engine.count(NAME).count == 600
@@ -73,7 +74,7 @@ def test_a_half_filled_collection_is_completed(engine, content_of, known):
     assert index.cosines(known.query, np.arange(1_200)) == pytest.approx(known.exact, abs=1e-6)
 
 
-def test_a_point_tells_other_readers_where_its_chunk_stands(engine, content_of, known):
+def test_a_point_tells_other_readers_where_its_chunk_stands(engine, known):
     open_collection(content_of(known.vectors), engine)
 
     (point,) = engine.retrieve(NAME, [7])
@@ -81,9 +82,7 @@ def test_a_point_tells_other_readers_where_its_chunk_stands(engine, content_of, 
     assert point.payload == {"note": "note2.md", "start": 7, "end": 11}
 
 
-def test_a_collection_that_another_run_has_just_created_is_filled(
-    engine, content_of, known, monkeypatch
-):
+def test_a_collection_that_another_run_has_just_created_is_filled(engine, known, monkeypatch):
     from qdrant_client import models
 
     looks = []
@@ -314,7 +313,7 @@ def test_a_search_asks_again_for_less_time_than_a_query_has(standing, opened, kn
 
 
 @pytest.fixture
-def switch(standing, content_of, known):
+def switch(standing, known):
     """Switches a vault to one of four complete collections; the collections that were dropped."""
     client = connect(standing.url)
     for name in "abcd":

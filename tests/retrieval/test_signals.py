@@ -1,10 +1,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import log, sqrt
-from typing import Any
 
 import numpy as np
 import pytest
+from plain_index import PlainIndex
 
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.embedders import UseMultilingual
@@ -103,9 +103,9 @@ def test_a_word_that_every_note_holds_makes_candidates_of_a_vault_of_one_note():
     ],
 )
 def test_a_query_in_another_known_language_than_the_nearest_chunk_is_cross_lingual(
-    plain_index: type[Any], query: str, text: str, across: bool
+    query: str, text: str, across: bool
 ):
-    leg = SemanticLeg(CountingEmbedder([1.0, 0.0]), plain_index(np.eye(1, 2, dtype=np.float32)))
+    leg = SemanticLeg(CountingEmbedder([1.0, 0.0]), PlainIndex(np.eye(1, 2, dtype=np.float32)))
     assert signals_of(retriever_of([text], leg), query).cross_lingual is across
     assert not signals_of(retriever_of([text]), query).cross_lingual
 
@@ -146,10 +146,10 @@ def test_a_left_out_note_lends_the_query_nothing():
     assert not signals_of(retriever_of(TEXTS), "apple", without=["0.md"]).matched
 
 
-def test_the_cosines_are_compared_note_by_note(plain_index: type[Any]):
+def test_the_cosines_are_compared_note_by_note():
     cosines = [0.2, 0.9, 0.5, 0.4, 0.0, -0.3, 0.1]
     vectors = np.array([[c, sqrt(1 - c * c)] for c in cosines], np.float32)
-    index = plain_index(vectors)
+    index = PlainIndex(vectors)
     leg = SemanticLeg(CountingEmbedder([1.0, 0.0]), index)
     found = signals_of(retriever_of(TEXTS, leg), "apple")
     assert found.cosine_top == pytest.approx(0.9)
@@ -161,17 +161,15 @@ def test_the_cosines_are_compared_note_by_note(plain_index: type[Any]):
 
 
 @pytest.mark.parametrize(("cosine", "found"), [(-0.1, False), (0.0, False), (0.1, True)])
-def test_a_cosine_above_zero_finds_what_shares_no_word(
-    plain_index: type[Any], cosine: float, found: bool
-):
+def test_a_cosine_above_zero_finds_what_shares_no_word(cosine: float, found: bool):
     vectors = np.array([[cosine, sqrt(1 - cosine**2)]] * 7, np.float32)
-    leg = SemanticLeg(CountingEmbedder([1.0, 0.0]), plain_index(vectors))
+    leg = SemanticLeg(CountingEmbedder([1.0, 0.0]), PlainIndex(vectors))
     assert signals_of(retriever_of(TEXTS, leg), "zebra").matched is found
 
 
-def test_search_and_signals_ask_the_embedder_once(plain_index: type[Any]):
+def test_search_and_signals_ask_the_embedder_once():
     embedder = CountingEmbedder([1.0, 0.0])
-    leg = SemanticLeg(embedder, plain_index(np.eye(7, 2, dtype=np.float32)))
+    leg = SemanticLeg(embedder, PlainIndex(np.eye(7, 2, dtype=np.float32)))
     retriever = retriever_of(TEXTS, leg)
     apart = (retriever.search("apple"), signals_of(retriever, "apple"))
     assert embedder.asked == 2

@@ -85,3 +85,10 @@ def write_tiny_model(folder: Path, *, of_pairs: bool = False) -> None:
     }
     for name, content in settings.items():
         (folder / name).write_text(json.dumps(content))
+
+
+def tiny_vector(text: str) -> np.ndarray:
+    """What the tiny model says of a text, by hand: the mean of its letters' vectors, at length 1."""
+    rows = [LETTERS.find(c) + 2 if c in LETTERS else 1 for c in text.lower() if c != " "]
+    mean = tiny_matrix()[rows].mean(axis=0)
+    return mean / np.linalg.norm(mean)
