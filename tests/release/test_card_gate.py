@@ -25,18 +25,12 @@ def policy(cards="require", phase=None, **card):
     return Policy.model_validate(content)
 
 
-@pytest.fixture
-def gate():
-    """The verdict on an unchanged run, with that card."""
+def gate(held, rules, phase="ga", languages=("en",), judge=JUDGE):
+    """The verdict on an unchanged run, with that card, and the comparison."""
     run = snapshot({f"q{n}": 1 for n in range(10)})
-
-    def judged(held, rules, phase="ga", languages=("en",), judge=JUDGE):
-        compared = compare(run, run)
-        return judge_release(
-            compared, rules, phase, judge=judge, card=held, languages=languages
-        ), compared
-
-    return judged
+    compared = compare(run, run)
+    found = judge_release(compared, rules, phase, judge=judge, card=held, languages=languages)
+    return found, compared
 
 
 @pytest.mark.parametrize(
@@ -53,7 +47,7 @@ def gate():
     ids=["none", "another judge", "another model", "supports everything", "one label", "few"],
 )  # fmt: skip
 def test_a_model_judge_without_a_card_that_shows_enough_is_what_the_policy_makes_of_it(
-    gate, cards, verdict, held, judge, why
+    cards, verdict, held, judge, why
 ):
     found, _ = gate(held, policy(cards), judge=JUDGE.model_copy(update=judge))
     rule = found.rules[-1]
@@ -63,7 +57,7 @@ def test_a_model_judge_without_a_card_that_shows_enough_is_what_the_policy_makes
 
 
 @pytest.mark.parametrize("cards", ["require", "warn", "ignore"])
-def test_a_card_that_shows_enough_passes(gate, cards):
+def test_a_card_that_shows_enough_passes(cards):
     found, _ = gate(judge_card(), policy(cards))
     rule = found.rules[-1]
     assert (found.verdict, rule.status, rule.scale) == ("passed", "passed", "unanswerable")
@@ -76,11 +70,11 @@ def test_a_judge_that_no_gated_metric_rests_on_is_not_called_certified():
     assert "certified" not in rule.explanation
 
 
-def test_a_language_of_the_run_without_labels_stops_a_release(gate):
+def test_a_language_of_the_run_without_labels_stops_a_release():
     assert gate(judge_card(), policy(), languages=("en", "ko"))[0].verdict == "failed"
 
 
-def test_a_judge_that_asks_no_model_needs_no_card(gate):
+def test_a_judge_that_asks_no_model_needs_no_card():
     judge = JUDGE.model_copy(update={"model": None})
     assert gate(None, policy(), judge=judge)[0].verdict == "passed"
 
@@ -95,7 +89,7 @@ def test_a_judge_that_asks_no_model_needs_no_card(gate):
     ],
     ids=["enough", "supports everything", "one label", "none"],
 )
-def test_the_row_of_the_gate_shows_agreement_and_limit(gate, held, row):
+def test_the_row_of_the_gate_shows_agreement_and_limit(held, row):
     rules, compared = gate(held, policy())
     document = release_document(Release(comparison=compared, gate=rules))
     rows = [
@@ -108,7 +102,7 @@ def test_the_row_of_the_gate_shows_agreement_and_limit(gate, held, row):
     assert [(cells[2], *cells[4:]) for cells in rows] == ([row] if row else [])
 
 
-def test_why_a_judge_report_is_not_enough_is_a_condition_of_the_first_screen(gate):
+def test_why_a_judge_report_is_not_enough_is_a_condition_of_the_first_screen():
     rules, compared = gate(POOR, policy("warn"), languages=("en", "ko"))
     document = release_document(Release(comparison=compared, gate=rules)).only()
     assert document.verdict.state == "warning"
@@ -119,7 +113,7 @@ def test_why_a_judge_report_is_not_enough_is_a_condition_of_the_first_screen(gat
         assert part in text
 
 
-def test_the_card_table_decides_and_a_phase_may_ask_for_more(gate):
+def test_the_card_table_decides_and_a_phase_may_ask_for_more():
     strict = policy(phase={"min_labels": 101})
     assert gate(judge_card(), strict, "beta")[0].verdict == "passed"
     assert gate(judge_card(), strict, "ga")[0].verdict == "failed"

@@ -117,28 +117,25 @@ def with_metrics(run, metrics):
     return run.model_copy(update={"items": items})
 
 
-@pytest.fixture
-def ten():
-    """Two runs of ten items, of which eight lost their first place."""
-    baseline = snapshot({f"q{i}": 1 for i in range(10)})
-    return baseline, snapshot({f"q{i}": 2 if i < 8 else 1 for i in range(10)})
+# Two runs of ten items, of which eight lost their first place.
+TEN = [snapshot({f"q{i}": 2 if i < lost else 1 for i in range(10)}) for lost in (0, 8)]
 
 
-def test_a_metric_under_two_names_is_counted_once(ten):
+def test_a_metric_under_two_names_is_counted_once():
     def named_twice(run):
         return with_metrics(run, [{"same": item.metrics["hit_at_1"]} for item in run.items])
 
-    baseline, current = map(named_twice, ten)
+    baseline, current = map(named_twice, TEN)
     found = compare(baseline, current)
     hit, same = found.metric("search.hit_at_1"), found.metric("search.same")
     assert (hit.same_as, same.same_as) == (None, "search.hit_at_1")
-    alone = compare(*ten).metric("search.hit_at_1").p_adjusted
+    alone = compare(*TEN).metric("search.hit_at_1").p_adjusted
     assert same.p_adjusted == hit.p_adjusted == alone
     apart = with_metrics(current, [{}] * 9 + [{"same": 0.5}])
     assert compare(baseline, apart).metric("search.same").same_as is None
 
 
-def test_a_metric_under_two_names_is_counted_once_whatever_others_are_measured_on(ten):
+def test_a_metric_under_two_names_is_counted_once_whatever_others_are_measured_on():
     """One answer that abstains has no correctness, but an answered share: that is no reason for another p-value."""
 
     def both(run, *, lacks):
@@ -149,7 +146,7 @@ def test_a_metric_under_two_names_is_counted_once_whatever_others_are_measured_o
         return with_metrics(run, metrics)
 
     def same_as(lacks):
-        changes = compare(*(both(run, lacks=lacks) for run in ten))
+        changes = compare(*(both(run, lacks=lacks) for run in TEN))
         return {name: changes.metric(f"search.{name}").same_as for name in "xyz"}
 
     assert same_as((9, 9)) == {"x": None, "y": None, "z": "search.x"}

@@ -12,24 +12,20 @@ from gigamind.reports.card import certified
 CERTIFIED = {"en": "was certified on", "ko": "인증"}
 NOT_CERTIFIED = "not certified"
 THRESHOLD = JudgeReport(kind="threshold", file="t.toml", fingerprint="t", setting=0.3)
-
-
-@pytest.fixture
-def figures():
-    return group(balanced_accuracy=figure(0.91, 0.85, 0.96), cohen_kappa=figure(0.8, 0.7, 0.88))
+GOOD = group(balanced_accuracy=figure(0.91, 0.85, 0.96), cohen_kappa=figure(0.8, 0.7, 0.88))
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
-def test_a_certified_judge_is_told_with_its_agreement(figures, lang):
-    found = card(scale(overall=figures))
+def test_a_certified_judge_is_told_with_its_agreement(lang):
+    found = card(scale(overall=GOOD))
     line = translator(lang)(certified(check_alone(found), found.judge))
     shown = ("0.910", "0.850 – 0.960", "0.800", "0.700 – 0.880", "2026-11-22")
     assert all(part in line for part in shown)
     assert re.search(CERTIFIED[lang], line)
 
 
-def test_claims_are_told_with_their_answers(figures):
-    found = card(scale(name="supported", overall=figures.model_copy(update={"clusters": 30})))
+def test_claims_are_told_with_their_answers():
+    found = card(scale(name="supported", overall=GOOD.model_copy(update={"clusters": 30})))
     line = certified(check_alone(found), found.judge)
     assert re.findall(r"\b(?:100|30)\b", line.partition(" over ")[2]) == ["100", "30"]
 

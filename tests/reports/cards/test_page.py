@@ -199,21 +199,16 @@ def test_a_judge_without_a_model_needs_no_repetitions_or_attacks():
 # Claims of answers
 
 
-@pytest.fixture
-def claims():
+def claims(answers, **figures):
     """A scale of 100 claims, 40 of them labelled yes, of so many answers."""
-
-    def make(answers, **figures):
-        behind = {"clusters": answers}
-        found = {name: one.model_copy(update=behind) for name, one in group().figures.items()}
-        overall = group(100, 40, **found | figures).model_copy(update=behind)
-        flips = figure(0.05, 0.02, 0.08, 200).model_copy(update=behind)
-        return scale(name="supported", overall=overall, flips=flips)
-
-    return make
+    behind = {"clusters": answers}
+    found = {name: one.model_copy(update=behind) for name, one in group().figures.items()}
+    overall = group(100, 40, **found | figures).model_copy(update=behind)
+    flips = figure(0.05, 0.02, 0.08, 200).model_copy(update=behind)
+    return scale(name="supported", overall=overall, flips=flips)
 
 
-def test_the_number_of_answers_is_in_the_table(claims):
+def test_the_number_of_answers_is_in_the_table():
     kappa, flips, attacks = block(card(claims(30)), Table).rows
     assert (kappa[3], kappa[4]) == (Count(100), Count(30))
     assert (flips[3], flips[4]) == (Count(200), Count(30))
@@ -221,7 +216,7 @@ def test_the_number_of_answers_is_in_the_table(claims):
     assert len(block(card(), Table).columns) == 6
 
 
-def test_few_answers_of_a_class_are_a_warning(claims):
+def test_few_answers_of_a_class_are_a_warning():
     few = figure(1.0, 1.0, 1.0, 40).model_copy(update={"clusters": 12})
     (values,) = warnings(card(claims(30, sensitivity=few)))
     assert values["labels"].values["clusters"] == 12  # of answers, not of claims

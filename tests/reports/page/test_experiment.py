@@ -33,17 +33,12 @@ from gigamind.tasks import KINDS
 EN = translator("en")
 
 
-@pytest.fixture
-def run():
+def run(*ranks, **changed):
     """Makes a run of queries with these reciprocal ranks."""
-
-    def snapshot(*ranks, **changed):
-        items = [
-            make_item(id=f"q{n}", metrics={"mrr": rank}, **changed) for n, rank in enumerate(ranks)
-        ]
-        return KINDS["search"].take_snapshot(make_record(items))
-
-    return snapshot
+    items = [
+        make_item(id=f"q{n}", metrics={"mrr": rank}, **changed) for n, rank in enumerate(ranks)
+    ]
+    return KINDS["search"].take_snapshot(make_record(items))
 
 
 @pytest.fixture
@@ -118,7 +113,7 @@ def test_runs_that_are_not_comparable_have_reason_count_metrics_and_next_step(ru
     assert [len(row) for row in table.rows] == [4] * len(list(table.rows))
 
 
-def test_several_runs_name_the_best_run_and_the_worst_change(run):
+def test_several_runs_name_the_best_run_and_the_worst_change():
     first, better, worse = [0.5] * 20, [1.0] * 20, [0.1] * 20
     page = document((run(*first), run(*worse), run(*better)))
     best, worst = (part.values for part in page.verdict.sentence.values["parts"])
@@ -135,7 +130,7 @@ def test_several_runs_name_the_best_run_and_the_worst_change(run):
     assert best["reference"] == "one"
 
 
-def test_equal_runs_have_no_best_run_and_no_rows(run):
+def test_equal_runs_have_no_best_run_and_no_rows():
     page = document((run(1.0, 0.5), run(1.0, 0.5)))
     assert page.verdict.sentence.values["reference"] == "one"
     assert [find(page.blocks, kind) for kind in (Examples, Listing)] == [None, None]
@@ -153,7 +148,7 @@ def test_every_task_has_its_subject(runs, task):
     assert EN(units_of(task)) in EN(page.subject)
 
 
-def test_values_of_two_runs_cover_the_items_that_both_measured(run):
+def test_values_of_two_runs_cover_the_items_that_both_measured():
     """Otherwise the difference of the columns is not the one beside them."""
     two = run(1.0, 0.5, 0.0), run(0.5, 0.5, None)
     _name, before, after, difference = row_of_mrr(document(two))
@@ -167,13 +162,13 @@ def test_values_of_two_runs_cover_the_items_that_both_measured(run):
     assert lower.value == pytest.approx(-0.25)
 
 
-def test_runs_that_measured_the_same_fewer_items_have_their_values_in_the_row(run):
+def test_runs_that_measured_the_same_fewer_items_have_their_values_in_the_row():
     runs = run(1.0, 0.5, 0.0), run(0.5, 0.5, None), run(1.0, 1.0, None)
     _name, before, two, _lower, three, _higher = row_of_mrr(document(runs))
     assert (before, two, three) == (Proportion(0.75), Proportion(0.5), Proportion(1.0))
 
 
-def test_a_slice_has_its_items_and_the_number_behind_a_difference(run):
+def test_a_slice_has_its_items_and_the_number_behind_a_difference():
     runs = run(1.0, 0.5, None, language="ko"), run(0.5, 0.5, 1.0, language="ko")
     table = find(section(document(runs), "slices").blocks, Table)
     row = next(table.rows)
@@ -182,7 +177,7 @@ def test_a_slice_has_its_items_and_the_number_behind_a_difference(run):
     assert (difference.value, difference.note.values) == (-0.25, {"n": 2})
 
 
-def test_long_names_of_runs_are_cut_but_not_in_commands(run):
+def test_long_names_of_runs_are_cut_but_not_in_commands():
     found = compare_with_first(["a" * 200, "b"], (run(1.0, 0.5), run(0.5, 0.5)))
     page = experiment_document(found, (run(1.0, 0.5), run(0.5, 0.5)), EN)
     assert "a" * 40 not in render_markdown(page.only(), EN).replace(f"compare {'a' * 200}", "")

@@ -25,15 +25,11 @@ def _data(*items):
     return json.loads(SearchTask.view.list_data(SimpleNamespace(items=items), EN))
 
 
-@pytest.fixture
-def hit_with():
-    def build(chunk, evidence):
-        return make_hit("n.md").model_copy(update={"chunk": chunk, "evidence": evidence})
-
-    return build
+def hit_with(chunk, evidence):
+    return make_hit("n.md").model_copy(update={"chunk": chunk, "evidence": evidence})
 
 
-def test_a_text_stands_once_however_many_queries_found_it(hit_with):
+def test_a_text_stands_once_however_many_queries_found_it():
     hit = hit_with(_passage(100, 107, NOTE), _passage(105, 107, "cd"))
     data = _data(make_item(1, ranking=(hit,)), make_item(2, ranking=(hit,)))
     assert data["texts"] == [NOTE]
@@ -41,7 +37,7 @@ def test_a_text_stands_once_however_many_queries_found_it(hit_with):
     assert data["items"][0][7] == [[1, 0.5, 0.5, 0.5, None, 0, 100, 105, 107, 0, []]]
 
 
-def test_titles_stand_beside_the_paths_and_highlights_are_counted_from_the_evidence(hit_with):
+def test_titles_stand_beside_the_paths_and_highlights_are_counted_from_the_evidence():
     hit = hit_with(_passage(100, 107, NOTE), _passage(103, 107, "b cd")).model_copy(
         update={"title": "제목", "highlights": ((103, 104), (105, 107))}
     )
@@ -50,7 +46,7 @@ def test_titles_stand_beside_the_paths_and_highlights_are_counted_from_the_evide
     assert data["items"][0][7][0][10] == [0, 1, 2, 4]
 
 
-def test_evidence_around_an_expected_passage_holds_it_without_matching(hit_with):
+def test_evidence_around_an_expected_passage_holds_it_without_matching():
     hit = hit_with(_passage(100, 104, "abcd"), _passage(100, 104, "abcd"))
     data = _data(make_item(1, ranking=(hit,), expected_spans=(_passage(101, 103, "bc"),)))
     assert data["items"][0][7][0][9] == 2  # [101, 103) is half of the union: held, and no match
@@ -64,7 +60,7 @@ def test_evidence_around_an_expected_passage_holds_it_without_matching(hit_with)
         (_passage(100, 107, NOTE), _passage(98, 101, "xya")),  # or begins before it
     ],
 )
-def test_evidence_that_cannot_be_cut_from_its_chunk_stands_by_itself(hit_with, chunk, evidence):
+def test_evidence_that_cannot_be_cut_from_its_chunk_stands_by_itself(chunk, evidence):
     data = _data(make_item(1, ranking=(hit_with(chunk, evidence),)))
     assert data["texts"] == [evidence.text]
     assert data["items"][0][7][0][5:9] == [
@@ -73,7 +69,7 @@ def test_evidence_that_cannot_be_cut_from_its_chunk_stands_by_itself(hit_with, c
 
 
 @pytest.mark.parametrize(("end", "matches"), [(103, 1), (102, 0)])
-def test_evidence_matches_an_expected_passage_above_half_of_their_union(hit_with, end, matches):
+def test_evidence_matches_an_expected_passage_above_half_of_their_union(end, matches):
     # Expected [100, 104): [100, 103) is 3/4 of the union, [100, 102) exactly half.
     text = "abcd"
     hit = hit_with(_passage(100, 104, text), _passage(100, end, text[: end - 100]))
