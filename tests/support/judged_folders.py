@@ -9,38 +9,31 @@ from pydantic import BaseModel
 from row_files import write_rows
 
 JUDGE = {"kind": "llm", "file": "judges/j.toml", "fingerprint": "f" * 64, "model": "m"}
-_RUN = {
-    "run_id": "r",
-    "created_at": "2026-11-22T00:00:00+00:00",
-    "status": "complete",
-    "dataset": "q.jsonl",
-    "dataset_hash": "d" * 64,
-    "notes": "vault",
-    "notes_hash": "n",
-    "notes_hash_mode": "content",
-    "options": {},
+RUN = {
+    "run_id": "r", "created_at": "2026-11-22T00:00:00+00:00", "status": "complete",
+    "dataset": "q.jsonl", "dataset_hash": "d" * 64, "notes": "vault", "notes_hash": "n",
+    "notes_hash_mode": "content", "options": {}, "warnings": [],
     "environment": {
         "app_version": "0.1.0", "git_commit": None, "python_version": "3.11",
         "embedding_model": None, "rag_schema_version": "none", "packages": {},
     },
     "hardware": {"cpu": "x", "cores": 2, "memory_gib": 1.0, "system": "Linux", "hash": "h"},
-    "warnings": [],
 }  # fmt: skip
-_QUERY = {
+QUERY = {
     "difficulty": None, "tags": [], "cross_lingual": False, "expected_notes": [],
     "expected_spans": [], "ranking": [], "top_base_score": None, "metrics": {}, "latency_ms": None,
 }  # fmt: skip
-_ANSWER = {
+ANSWER = {
     "answer": "", "tags": [], "notes": [], "outcome": "scored", "code": "", "metrics": {},
     "flipped": None, "latency_ms": 1.0,
 }  # fmt: skip
-_EVALUATION = {
-    "confidence": None, "source_coverage": [], "grounding_issues": [], "summary": "",
-    "outcome": "judged", "abstains": False, "answerable": True, "reported_answerable": None,
-    "reported_correctness": None, "reported_utility": None, "utility_reason": "",
-    "reported_issues": [], "flagged": {},
+EVALUATION = {
+    "correctness": None, "utility": None, "confidence": None, "source_coverage": [],
+    "grounding_issues": [], "summary": "", "outcome": "judged", "abstains": False,
+    "answerable": True, "reported_answerable": None, "reported_correctness": None,
+    "reported_utility": None, "utility_reason": "", "reported_issues": [], "flagged": {},
 }  # fmt: skip
-_CLAIM = {
+CLAIM = {
     "start": 0, "end": 0, "utf16_start": 0, "utf16_end": 0, "cited": [], "told": None, "note": None,
     "doubt": None, "new_numbers": [],
 }  # fmt: skip
@@ -56,7 +49,7 @@ def write_judged_run(
 ) -> Path:
     """The files of a run of searches, or of the task that `about` names beside what else run.json says."""
     folder.mkdir()
-    run = {"task": "search", "judge": JUDGE} | _RUN | about
+    run = {"task": "search", "judge": JUDGE} | RUN | about
     whole = _whole_answer if run["task"] == "answers" else _whole_query
     (folder / "run.json").write_text(json.dumps(run), "utf-8")
     write_rows(folder / "per_item.jsonl", map(whole, rows))
@@ -70,15 +63,15 @@ def write_summary(folder: Path, summary: BaseModel) -> None:
 
 
 def _whole_query(row: dict[str, Any]) -> dict[str, Any]:
-    return _QUERY | row
+    return QUERY | row
 
 
 def _whole_answer(row: dict[str, Any]) -> dict[str, Any]:
     judged, labels = row["evaluation"], row["labels"]
     if judged:
-        judged = _EVALUATION | judged
-        judged["claims"] = [_CLAIM | claim for claim in judged["claims"]]
+        judged = EVALUATION | judged
+        judged["claims"] = [CLAIM | claim for claim in judged["claims"]]
     if labels:
         labels = _LABELS | labels
         labels["claims"] = [{"note": None} | claim for claim in labels["claims"]]
-    return _ANSWER | row | {"evaluation": judged, "labels": labels}
+    return ANSWER | row | {"evaluation": judged, "labels": labels}

@@ -1,5 +1,6 @@
 """A search run made by hand, and its parts."""
 
+from judged_folders import QUERY, RUN
 from summaries import search_summary
 
 from gigamind.records import schema
@@ -21,11 +22,10 @@ UNANSWERABLE = {"precision": 1.0, "recall": 0.5, "f1": 2 / 3, "far": 0.5, "false
 
 def make_item(number: int = 1, **changes: object) -> ItemReport:
     """A line of per_item.jsonl; by default an answerable query whose note came first."""
-    values: dict[str, object] = {
-        "id": f"q{number}", "query": "who approves", "language": "en", "difficulty": None,
-        "tags": (), "cross_lingual": False, "answerable": True, "expected_notes": ("right.md",),
-        "expected_spans": (), "ranking": (), "judged_unanswerable": False, "top_base_score": None,
-        "metrics": {"mrr": 1.0}, "latency_ms": 1.0,
+    values: dict[str, object] = QUERY | {
+        "id": f"q{number}", "query": "who approves", "language": "en", "answerable": True,
+        "expected_notes": ("right.md",), "judged_unanswerable": False, "metrics": {"mrr": 1.0},
+        "latency_ms": 1.0,
     }  # fmt: skip
     values |= changes
     values.setdefault("answerable_score", values["top_base_score"])
@@ -99,15 +99,9 @@ def make_record(
             "kind": "threshold", "file": "judges/unanswerable_threshold.toml", "fingerprint": "f",
             "setting": 0.3,
         },
-        "environment": schema.Environment(
-            app_version="1.0",
-            git_commit=None,
-            python_version="3.11",
-            embedding_model="model",
-            rag_schema_version="1",
-            packages={},
-        ),
-        "hardware": schema.Hardware(cpu="CPU", cores=2, memory_gib=4.0, system="Linux", hash="h"),
+        "environment": RUN["environment"]
+        | {"app_version": "1.0", "embedding_model": "model", "rag_schema_version": "1"},
+        "hardware": {"cpu": "CPU", "cores": 2, "memory_gib": 4.0, "system": "Linux", "hash": "h"},
         "warnings": (),
     }  # fmt: skip
     return RunRecord(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from judged_folders import EVALUATION
 
 import gigamind
 from gigamind.evidence.align import align_all
@@ -153,13 +154,12 @@ def evaluated(
         for what, note, quote in left_out
     ]
     fields = {
-        "correctness": None, "utility": 1.0, "confidence": None, "source_coverage": coverage,
-        "grounding_issues": issues, "summary": "", "outcome": "judged", "claims": judged,
-        "omissions": omissions, "abstains": False, "answerable": True, "reported_answerable": None,
-        "reported_correctness": None, "reported_utility": None, "utility_reason": "",
-        "reported_issues": (), "flagged": {},
+        "utility": 1.0, "source_coverage": coverage, "grounding_issues": issues, "claims": judged,
+        "omissions": omissions,
     }  # fmt: skip
-    evaluation = SearchQAEvaluation.model_validate(fields | told).model_dump(mode="json")
+    evaluation = SearchQAEvaluation.model_validate(EVALUATION | fields | told).model_dump(
+        mode="json"
+    )
     for use, note in zip(evaluation["source_coverage"], notes, strict=True):
         shift = Utf16(note.text).from_code_points(note.shown_from)
         use |= {"note_id": note.note_id, "utf16_shift": shift}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from judged_folders import RUN
 from summaries import answer_summary, search_summary
 
 from gigamind.records.judged import JudgeReport
@@ -43,11 +44,8 @@ def _summary(p95: float | None, cold: float | None, count: int) -> search.Summar
 
 
 # Of runs that search nothing.
-UNSEARCHED = Environment(
-    app_version="0.1.0", git_commit=None, python_version="3.11", embedding_model=None,
-    rag_schema_version="none", packages={},
-)  # fmt: skip
-HARDWARE = Hardware(cpu="x", cores=2, memory_gib=1.0, system="Linux", hash="same")
+UNSEARCHED = Environment.model_validate(RUN["environment"])
+HARDWARE = Hardware.model_validate(RUN["hardware"])
 
 
 def snapshot(
@@ -78,7 +76,7 @@ def snapshot(
                 "rag_schema_version": changed.get("schema", "1.1"),
             }
         ),
-        hardware=HARDWARE.model_copy(update={"hash": changed.get("hardware", "same")}),
+        hardware=HARDWARE.model_copy(update={"hash": changed.get("hardware", "h")}),
         judge_fingerprint=changed.get("judge", "j"),
         config={
             "mode": changed.get("mode", "hybrid"),

@@ -4,6 +4,8 @@ from importlib import resources
 from types import SimpleNamespace
 
 import pytest
+from judged_folders import ANSWER as PLAIN
+from judged_folders import CLAIM, EVALUATION
 
 from gigamind.i18n import translator
 from gigamind.records import judged
@@ -40,13 +42,11 @@ def claims(row):
 
 def claim(number, text, verdict, *, evidence=None):
     start = ANSWER.index(text)
-    return judged.EvaluatedClaim(
-        id=number, text=text, start=start, end=start + len(text), utf16_start=start,
-        utf16_end=start + len(text), cited=(), reported_verdict="supported", verdict=verdict,
-        note=1 if evidence else None,
-        doubt=None if verdict != "unverified" else "quote_not_in_note", new_numbers=(),
-        evidence=evidence,
-    )  # fmt: skip
+    end = start + len(text)
+    place = {"start": start, "end": end, "utf16_start": start, "utf16_end": end}
+    told = {"told": "supported", "verdict": verdict, "note": 1 if evidence else None}
+    told |= {"doubt": "quote_not_in_note"} if verdict == "unverified" else {}
+    return CLAIM | place | told | {"id": number, "text": text, "evidence": evidence}
 
 
 def aligned(quote):
@@ -59,34 +59,20 @@ def aligned(quote):
 @pytest.fixture
 def item():
     failed = {"status": "failed", "quote": "no such words", "source_index": 0}
-    evaluation = judged.SearchQAEvaluation(
-        correctness=0.5,
-        utility=0.25,
-        confidence="medium",
-        source_coverage=(),
-        grounding_issues=("issue",),
-        summary="s",
-        outcome="judged",
-        claims=(
-            claim(1, "It is 15 days.", "supported", evidence=aligned("It is 15 days.")),
-            claim(2, "장미는 없다.", "unverified", evidence=failed),
-        ),
-        abstains=False,
-        answerable=True,
-        reported_answerable=True,
-        reported_correctness=1.0,
-        reported_utility=0.25,
-        utility_reason="r",
-        reported_issues=(),
-        flagged={1: ("looks_like_instructions",)},
-    )
+    claims = [
+        claim(1, "It is 15 days.", "supported", evidence=aligned("It is 15 days.")),
+        claim(2, "장미는 없다.", "unverified", evidence=failed),
+    ]
+    evaluation = EVALUATION | {"correctness": 0.5, "utility": 0.25, "confidence": "medium"}
+    evaluation |= {"grounding_issues": ["issue"], "summary": "s", "claims": claims}
+    evaluation |= {"reported_answerable": True, "reported_correctness": 1.0}
+    evaluation |= {"reported_utility": 0.25, "utility_reason": "r"}
+    evaluation |= {"flagged": {1: ["looks_like_instructions"]}}
     said = schema.LabelledClaimReport(text="장미는 없다.", verdict="not_found", note=None, claim=2)
-    return schema.AnswerItemReport(
-        id="a", question="q", answer=ANSWER, language="en", tags=("t2", "t1"), notes=(NOTE,),
-        outcome="scored", code="", evaluation=evaluation, metrics={},
-        labels=schema.LabelsReport(correctness=None, utility=None, abstains=None, claims=(said,)),
-        flipped=None, latency_ms=1.0,
-    )  # fmt: skip
+    labels = {"correctness": None, "utility": None, "abstains": None, "claims": (said,)}
+    values = {"id": "a", "question": "q", "answer": ANSWER, "language": "en", "tags": ("t2", "t1")}
+    values |= {"notes": (NOTE,), "evaluation": evaluation, "labels": labels}
+    return schema.AnswerItemReport.model_validate(PLAIN | values)
 
 
 def test_the_pieces_of_an_answer_are_the_answer_with_its_claims_marked(item):

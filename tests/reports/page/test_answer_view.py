@@ -4,6 +4,7 @@ import re
 
 import pytest
 from blocks import HOSTILE, find, harmless, section
+from judged_folders import ANSWER, CLAIM, EVALUATION
 from search_records import make_record
 from summaries import answer_summary
 
@@ -29,9 +30,8 @@ FACT = schema.LabelsReport(
 
 
 def claim(number, verdict, **changes):
-    values = {
-        "id": number, "text": f"claim {number}", "start": 0, "end": 1, "utf16_start": 0, "utf16_end": 1,
-        "cited": (), "told": None, "verdict": verdict, "note": 1, "doubt": None, "new_numbers": (),
+    values = CLAIM | {
+        "id": number, "text": f"claim {number}", "end": 1, "utf16_end": 1, "verdict": verdict, "note": 1,
         "evidence": {"status": "aligned", "source_index": 0, "quote": NEAREST, "start": 0, "end": 14},
         "source": judged.SourceSentence(heading="", text=NEAREST),
     }  # fmt: skip
@@ -41,17 +41,11 @@ def claim(number, verdict, **changes):
 def answer(name, *verdicts, evaluated=True, **changes):
     claims = tuple(claim(number, verdict) for number, verdict in enumerate(verdicts, 1))
     share = verdicts.count("supported") / len(verdicts) if verdicts else None
-    evaluation = judged.SearchQAEvaluation(
-        correctness=share, utility=None, confidence=None, source_coverage=(), grounding_issues=(),
-        summary="", outcome="judged", claims=claims, abstains=not verdicts, answerable=True,
-        reported_answerable=None, reported_correctness=None, reported_utility=None, utility_reason="",
-        reported_issues=(), flagged={},
-    )  # fmt: skip
-    values = {
-        "id": name, "question": f"question {name}", "answer": "a", "language": "en", "tags": (),
-        "notes": (schema.NoteReport(title="Leave", path=None, text=NEAREST),), "outcome": "scored", "code": "",
+    evaluation = EVALUATION | {"correctness": share, "claims": claims, "abstains": not verdicts}
+    values = ANSWER | {
+        "id": name, "question": f"question {name}", "answer": "a", "language": "en", "labels": None,
+        "notes": (schema.NoteReport(title="Leave", path=None, text=NEAREST),),
         "evaluation": evaluation if evaluated else None, "metrics": {"correctness": share},
-        "labels": None, "flipped": None, "latency_ms": 1.0,
     }  # fmt: skip
     return schema.AnswerItemReport.model_validate(values | changes)
 
