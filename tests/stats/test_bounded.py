@@ -51,12 +51,6 @@ def test_equal_graded_values_are_as_uncertain_as_a_share():
     assert (found.low, found.high) == pytest.approx((0.2264, 0.9490), abs=1e-4)
 
 
-def test_equal_values_in_the_middle_have_a_width_however_many():
-    found = mean_of([0.5] * 100)
-    arm = (0.25 / 100 + Z2 / 40_000) ** 0.5 * Z2**0.5 / (1 + Z2 / 100)
-    assert (found.low, found.high) == (pytest.approx(0.5 - arm), pytest.approx(0.5 + arm))
-
-
 @pytest.mark.parametrize("flipped", [False, True])
 def test_five_misses_or_hits_are_enough_for_the_bootstrap_and_four_are_not(flipped):
     five, four = ([float((i < k) is flipped) for i in range(100)] for k in (5, 4))

@@ -35,21 +35,11 @@ def _power(n, share, difference):
     return power
 
 
-@pytest.mark.parametrize(("n", "changed"), [(40, 12), (60, 30), (100, 9)])
+@pytest.mark.parametrize(("n", "changed"), [(40, 12), (60, 30), (100, 9), (200, 10)])
 def test_mcnemar_has_80_percent_power_at_the_binary_figure_and_less_below(n, changed):
     difference = _detectable_binary(n, changed)
     assert _power(n, changed / n, difference) == pytest.approx(0.8, abs=1e-5)
     assert _power(n, changed / n, 0.98 * difference) < 0.8
-
-
-def test_mcnemar_finds_that_difference_in_80_of_100_simulated_comparisons():
-    # 5 % noise at N = 200, as between two runs of one judge.  4 000 comparisons: binomial deviation 0.6 %.
-    difference, share = _detectable_binary(200, 10), 0.05
-    assert difference < share
-    ways = [(share + difference) / 2, (share - difference) / 2, 1 - share]
-    counts = np.random.default_rng(1).multinomial(200, ways, size=4000)
-    found = np.mean([_mcnemar(int(up), int(down)) <= 0.05 for up, down, _ in counts])
-    assert found == pytest.approx(0.8, abs=0.02)
 
 
 @pytest.mark.parametrize("changed", [0, 3, 7])

@@ -27,23 +27,6 @@ def test_a_case_worked_out_by_hand():
     assert found.interval.low < found.value < found.interval.high
 
 
-def test_the_interval_of_the_same_case_with_the_pairs_that_are_added():
-    """Of label and verdict: one pair 1 1, one 0 0, a quarter of 1 0 and of 0 1; so 4 labels count as 6.5."""
-    found = corrected([1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 0, 0], confidence=0.5)
-    w = 44 / 81
-    rest = [(1 - w, 2), (-w, 1), (0, 1), (1 - w, 1), (0, 1), (1, 0.25), (-w, 0.25)]
-    mean = (3.25 - 4.25 * w) / 6.5
-    variance = sum(times * (value - mean) ** 2 for value, times in rest) / (6.5 * 5.5)
-    # of the others 6 of 8 and 1.25 of 2.5
-    others = 7.25 / 10.5
-    variance += w**2 * others * (1 - others) / 9.5
-    middle, arm = mean + w * others, T_QUARTILE[3] * variance**0.5
-    assert found.interval.low == pytest.approx(middle - arm)
-    assert found.interval.high == pytest.approx(middle + arm)
-    # labels alone: 3.25 of 6.5, variance of the mean 1/4 / 5.5
-    assert found.labelled_interval.high == pytest.approx(0.5 + T_QUARTILE[3] / 22**0.5)
-
-
 @pytest.mark.parametrize("verdicts", [[1, 1], [0, 0], [1, 0]])
 def test_two_labels_of_1_tell_next_to_nothing(verdicts):
     found = corrected([1, 1], verdicts, [1, 1, 1, 0])
