@@ -1,4 +1,5 @@
 import asyncio
+import inspect
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,16 @@ from gigamind.errors import LlmError
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.ledger import Price
 from gigamind.llm.settings import ModelSettings
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test may be a coroutine."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 @pytest.fixture(scope="session")

@@ -15,70 +15,52 @@ async def refused(budget, pico_usd=0):
     return caught.value.message.values["limit"]
 
 
-def test_a_call_that_just_fits_may_go_and_one_picodollar_more_may_not():
-    async def run():
-        budget = Budget(Limits(micro_usd=5))
-        await budget.reserve(5_000_000)
-        await budget.settle(5_000_000, 2_000_000)
-        await refused(budget, 3_000_001)
-        await budget.reserve(3_000_000)
-
-    asyncio.run(run())
+async def test_a_call_that_just_fits_may_go_and_one_picodollar_more_may_not():
+    budget = Budget(Limits(micro_usd=5))
+    await budget.reserve(5_000_000)
+    await budget.settle(5_000_000, 2_000_000)
+    await refused(budget, 3_000_001)
+    await budget.reserve(3_000_000)
 
 
-def test_a_call_waits_while_only_reservations_leave_no_room():
-    async def run():
-        budget = Budget(Limits(micro_usd=10))
-        await budget.reserve(8_000_000)
-        second = asyncio.create_task(budget.reserve(8_000_000))
-        await asyncio.sleep(0.01)
-        assert not second.done()
-        await budget.settle(8_000_000, 1_000_000)
-        await asyncio.wait_for(second, 20)
-
-    asyncio.run(run())
+async def test_a_call_waits_while_only_reservations_leave_no_room():
+    budget = Budget(Limits(micro_usd=10))
+    await budget.reserve(8_000_000)
+    second = asyncio.create_task(budget.reserve(8_000_000))
+    await asyncio.sleep(0.01)
+    assert not second.done()
+    await budget.settle(8_000_000, 1_000_000)
+    await asyncio.wait_for(second, 20)
 
 
-def test_a_call_that_waits_is_refused_once_the_money_is_spent():
-    async def run():
-        budget = Budget(Limits(micro_usd=10))
-        await budget.reserve(8_000_000)
-        second = asyncio.create_task(refused(budget, 8_000_000))
-        await asyncio.sleep(0.01)
-        await budget.settle(8_000_000, 8_000_000)
-        refusal = await asyncio.wait_for(second, 20)
-        assert refusal.values == {"limit": 1e-5, "spent": 8e-6, "reserved": 0.0, "next_call": 8e-6}
-
-    asyncio.run(run())
+async def test_a_call_that_waits_is_refused_once_the_money_is_spent():
+    budget = Budget(Limits(micro_usd=10))
+    await budget.reserve(8_000_000)
+    second = asyncio.create_task(refused(budget, 8_000_000))
+    await asyncio.sleep(0.01)
+    await budget.settle(8_000_000, 8_000_000)
+    refusal = await asyncio.wait_for(second, 20)
+    assert refusal.values == {"limit": 1e-5, "spent": 8e-6, "reserved": 0.0, "next_call": 8e-6}
 
 
-def test_as_many_calls_as_allowed_and_not_one_more():
-    async def run():
-        budget = Budget(Limits(calls=2))
-        await budget.reserve(0)
-        await budget.reserve(0)
-        assert (await refused(budget)).values["n"] == 2
-
-    asyncio.run(run())
+async def test_as_many_calls_as_allowed_and_not_one_more():
+    budget = Budget(Limits(calls=2))
+    await budget.reserve(0)
+    await budget.reserve(0)
+    assert (await refused(budget)).values["n"] == 2
 
 
-def test_minutes_count_from_the_first_call():
-    async def run():
-        budget = Budget(Limits(minutes=0.05 / 60))
-        await asyncio.sleep(0.06)
-        await budget.reserve(0)
-        await asyncio.sleep(0.06)
-        assert "minutes" in await refused(budget)
-
-    asyncio.run(run())
+async def test_minutes_count_from_the_first_call():
+    budget = Budget(Limits(minutes=0.05 / 60))
+    await asyncio.sleep(0.06)
+    await budget.reserve(0)
+    await asyncio.sleep(0.06)
+    assert "minutes" in await refused(budget)
 
 
-def test_what_a_resumed_run_spent_before_counts():
-    async def run():
-        await refused(Budget(Limits(micro_usd=5), spent_pico_usd=5_000_000), 1)
-        await refused(Budget(Limits(calls=3), calls=3))
-
-    asyncio.run(run())
+async def test_what_a_resumed_run_spent_before_counts():
+    await refused(Budget(Limits(micro_usd=5), spent_pico_usd=5_000_000), 1)
+    await refused(Budget(Limits(calls=3), calls=3))
 
 
 def test_a_limit_in_dollars_needs_a_price(connected):
@@ -157,38 +139,32 @@ def test_as_many_items_as_dollars_allow_are_asked_all_that_they_need(dollars, co
     assert ends_whole(limits, [3, 3, 3, 3], most=10, cost=cost) == (whole, calls)
 
 
-def test_each_item_gives_back_its_own_claim_and_not_an_equal_one():
-    async def run():
-        budget, others_ended = Budget(Limits(calls=9)), asyncio.Event()
+async def test_each_item_gives_back_its_own_claim_and_not_an_equal_one():
+    budget, others_ended = Budget(Limits(calls=9)), asyncio.Event()
 
-        async def first():
-            async with budget.whole(1):
-                await others_ended.wait()
-                await budget.reserve(0)
-
-        waiting = asyncio.create_task(first())
-        await asyncio.sleep(0)
+    async def first():
         async with budget.whole(1):
-            pass
-        others_ended.set()
-        await waiting
-
-    asyncio.run(run())
-
-
-def test_an_item_that_needed_less_leaves_the_rest_to_the_next():
-    async def run():
-        budget = Budget(Limits(calls=3))
-        async with budget.whole(3):
+            await others_ended.wait()
             await budget.reserve(0)
-            second = asyncio.create_task(spend(budget, 2))
-            await asyncio.sleep(0.01)
-            assert budget.calls == 1
-        await asyncio.wait_for(second, 20)
 
+    waiting = asyncio.create_task(first())
+    await asyncio.sleep(0)
+    async with budget.whole(1):
+        pass
+    others_ended.set()
+    await waiting
+
+
+async def test_an_item_that_needed_less_leaves_the_rest_to_the_next():
     async def spend(budget, calls):
         async with budget.whole(calls):
             for _ in range(calls):
                 await budget.reserve(0)
 
-    asyncio.run(run())
+    budget = Budget(Limits(calls=3))
+    async with budget.whole(3):
+        await budget.reserve(0)
+        second = asyncio.create_task(spend(budget, 2))
+        await asyncio.sleep(0.01)
+        assert budget.calls == 1
+    await asyncio.wait_for(second, 20)

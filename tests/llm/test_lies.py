@@ -90,19 +90,16 @@ def test_completion_tokens_that_are_only_part_of_the_total_are_counted(fault, co
     assert (totals.cost_source, totals.reserved_micro_usd) == ("table", 0)
 
 
-def test_what_is_cancelled_is_booked_at_its_worst(connected, fake):
+async def test_what_is_cancelled_is_booked_at_its_worst(connected, fake):
     budget = Budget(Limits(micro_usd=10_000))
     model = connected(";lat=5000", budget=budget, max_tokens=100)
 
-    async def run():
-        asking = asyncio.create_task(reply_to(model))
-        while not fake.seen.total:  # noqa: ASYNC110  the server is of another thread
-            await asyncio.sleep(0.02)
-        asking.cancel()
-        await asyncio.wait({asking})
-        await model.close()
-
-    asyncio.run(run())
+    asking = asyncio.create_task(reply_to(model))
+    while not fake.seen.total:  # noqa: ASYNC110  the server is of another thread
+        await asyncio.sleep(0.02)
+    asking.cancel()
+    await asyncio.wait({asking})
+    await model.close()
 
     (row,) = model.ledger.rows
     assert (row.status, row.completion_tokens, row.cost_source) == ("unfinished", 100, "estimated")

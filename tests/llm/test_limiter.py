@@ -73,68 +73,46 @@ def test_success_adds_one_a_round_and_little_near_what_was_too_many():
     assert 15 < concurrency.allowed < 15.7  # 16 was too many
 
 
-def rate_limited(retry_after_s=None):
-    return LlmError("too many", "rate_limited", 429, retry_after_s)
+async def test_no_more_than_allowed_are_in_flight_and_all_come_through():
+    limiter = Limiters().of(ModelSettings("m", max_in_flight=3), nullcontext)
+    now, most = 0, 0
 
-
-def test_no_more_than_allowed_are_in_flight_and_all_come_through():
-    async def run():
-        limiter = Limiters().of(ModelSettings("m", max_in_flight=3), nullcontext)
-        now, most = 0, 0
-
-        async def one():
-            nonlocal now, most
-            async with limiter.slot(1):
-                now += 1
-                most = max(most, now)
-                await asyncio.sleep(0.001)
-                now -= 1
-
-        await asyncio.gather(*(one() for _ in range(20)))
-        return most
-
-    assert asyncio.run(run()) == 3
-
-
-def test_retry_after_holds_everything_back():
-    async def run():
-        limiter = Limiters().of(ModelSettings("m"), nullcontext)
-        with pytest.raises(LlmError):
-            async with limiter.slot(1):
-                raise rate_limited(0.2)
-        start = time.perf_counter()
+    async def one():
+        nonlocal now, most
         async with limiter.slot(1):
-            return time.perf_counter() - start
+            now += 1
+            most = max(most, now)
+            await asyncio.sleep(0.001)
+            now -= 1
 
-    assert 0.19 <= asyncio.run(run()) < 20
+    await asyncio.gather(*(one() for _ in range(20)))
+    assert most == 3
 
 
-def test_another_error_holds_nothing_back():
-    async def run():
-        limiter = Limiters().of(ModelSettings("m"), nullcontext)
-        with pytest.raises(LlmError):
-            async with limiter.slot(1):
-                raise LlmError("down", "server_error", 503, 30)
+@pytest.mark.parametrize(("code", "seconds"), [("rate_limited", 0.2), ("server_error", 30)])
+async def test_the_retry_after_of_a_rate_limit_alone_holds_everything_back(code, seconds):
+    limiter = Limiters().of(ModelSettings("m"), nullcontext)
+    with pytest.raises(LlmError):
         async with limiter.slot(1):
-            return True
+            raise LlmError("no", code, 429, seconds)
+    start = time.perf_counter()
+    async with limiter.slot(1):
+        held_s = time.perf_counter() - start
+    assert (held_s >= 0.19) == (code == "rate_limited")
+    assert held_s < 20
 
-    assert asyncio.run(asyncio.wait_for(run(), 20))
 
+async def test_a_waiter_that_is_cancelled_leaves_its_place_to_the_next():
+    limiter = Limiters().of(ModelSettings("m", max_in_flight=1), nullcontext)
 
-def test_a_waiter_that_is_cancelled_leaves_its_place_to_the_next():
-    async def run():
-        limiter = Limiters().of(ModelSettings("m", max_in_flight=1), nullcontext)
+    async def one():
+        async with limiter.slot(1):
+            await asyncio.sleep(0.01)
+        return True
 
-        async def one():
-            async with limiter.slot(1):
-                await asyncio.sleep(0.01)
-            return True
-
-        tasks = [asyncio.create_task(one()) for _ in range(5)]
-        await asyncio.sleep(0)
-        tasks[1].cancel()
-        tasks[2].cancel()
-        ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 20)
-        return [result for result in ended if result is True]
-
-    assert len(asyncio.run(run())) == 3
+    tasks = [asyncio.create_task(one()) for _ in range(5)]
+    await asyncio.sleep(0)
+    tasks[1].cancel()
+    tasks[2].cancel()
+    ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 20)
+    assert ended.count(True) == 3

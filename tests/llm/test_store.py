@@ -162,16 +162,13 @@ def test_whatever_changes_the_request_misses(ask, tmp_path, change):
     assert ask(store=Store(tmp_path, "replay"), timeout_s=9.0).error is None
 
 
-def test_another_judge_or_repetition_misses(connected, tmp_path):
+async def test_another_judge_or_repetition_misses(connected, tmp_path):
     model = connected(store=Store(tmp_path, "readwrite"))
     question = [{"role": "user", "content": "Is it so?"}]
 
-    async def run():
-        for fingerprint, repeat in [("a", 0), ("a", 0), ("b", 0), ("a", 1)]:
-            await model.ask(question, Verdict, item_id="q", fingerprint=fingerprint, repeat=repeat)
-        await model.close()
-
-    asyncio.run(run())
+    for fingerprint, repeat in [("a", 0), ("a", 0), ("b", 0), ("a", 1)]:
+        await model.ask(question, Verdict, item_id="q", fingerprint=fingerprint, repeat=repeat)
+    await model.close()
     assert [row.source for row in model.ledger.rows] == ["http", "store", "http", "http"]
 
 

@@ -122,32 +122,26 @@ def test_importing_the_whole_layer_loads_no_heavy_library():
     assert heavy == "[]"
 
 
-def test_closing_one_model_leaves_the_connections_of_another_open(connected):
+async def test_closing_one_model_leaves_the_connections_of_another_open(connected):
     closed, kept = (
         connected(";sid=closed", attempts=1, timeout_s=20),
         connected(";sid=kept", attempts=1, timeout_s=20),
     )
 
-    async def run():
-        await reply_to(closed)
-        await reply_to(kept)
-        await closed.close()
-        await reply_to(kept, item_id="q2")
-        await kept.close()
-
-    asyncio.run(run())
+    await reply_to(closed)
+    await reply_to(kept)
+    await closed.close()
+    await reply_to(kept, item_id="q2")
+    await kept.close()
     assert [row.status for row in kept.ledger.rows] == ["ok", "ok"]
 
 
-def test_a_model_opened_after_all_were_closed_is_asked_at_once(connected):
-    async def run():
-        for _ in range(2):
-            model = connected(attempts=1, timeout_s=20)
-            await reply_to(model)
-            await model.close()
-            assert [row.status for row in model.ledger.rows] == ["ok"]
-
-    asyncio.run(run())
+async def test_a_model_opened_after_all_were_closed_is_asked_at_once(connected):
+    for _ in range(2):
+        model = connected(attempts=1, timeout_s=20)
+        await reply_to(model)
+        await model.close()
+        assert [row.status for row in model.ledger.rows] == ["ok"]
 
 
 # What an earlier test left, such as a loop of Prefect's, is not this call's: it is collected first, in silence.
@@ -191,21 +185,18 @@ def test_a_call_leaves_nothing_of_litellm_at_work_behind_it(connected):
     assert [task for task in asyncio.run(run()) if "LoggingWorker" not in repr(task)] == []
 
 
-def test_a_call_that_is_cancelled_stops_the_server(settings_of, fake):
+async def test_a_call_that_is_cancelled_stops_the_server(settings_of, fake):
     client = Completions(settings_of(";lat=60000"))
 
     async def until_in_flight(count):
         while fake.seen.in_flight != count:  # noqa: ASYNC110  it is counted in another thread
             await asyncio.sleep(0.01)
 
-    async def run():
-        task = asyncio.ensure_future(client.send(QUESTION))
-        await until_in_flight(1)
-        task.cancel()
-        await until_in_flight(0)
-        await client.close()
-
-    asyncio.run(asyncio.wait_for(run(), 20))
+    task = asyncio.ensure_future(client.send(QUESTION))
+    await until_in_flight(1)
+    task.cancel()
+    await until_in_flight(0)
+    await client.close()
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_BASE", "OPENAI_BASE_URL"])
@@ -263,17 +254,14 @@ def test_a_proxy_of_the_environment_is_used_except_for_this_machine(
         ("max_tokens", {"max_completion_tokens", "temperature", "seed"}, {"max_tokens", "temperature", "seed"}),
     ],
 )  # fmt: skip
-def test_a_parameter_that_the_model_refuses_is_left_out_from_then_on(
+async def test_a_parameter_that_the_model_refuses_is_left_out_from_then_on(
     fault, sent, left, connected, fake
 ):
     model = connected(f";fault={fault}", attempts=1)
 
-    async def run():
-        for number in range(3):
-            await reply_to(model, item_id=f"q{number}")
-        await model.close()
-
-    asyncio.run(run())
+    for number in range(3):
+        await reply_to(model, item_id=f"q{number}")
+    await model.close()
 
     known = {"max_tokens", "max_completion_tokens", "temperature", "seed"}
     assert [known & body.keys() for body in fake.seen.bodies][1:] == [sent] * 3
