@@ -121,9 +121,7 @@ def test_the_more_notes_share_a_word_the_less_the_signals_say(loaded, candidates
 
 @pytest.mark.parametrize(("notes", "odds"), [(100, 0.0), (10_000, -math.log(100))])
 @pytest.mark.parametrize("candidates", [0, 99])
-def test_with_vectors_all_notes_count_however_few_share_a_word(
-    loaded, notes: int, candidates: int, odds: float
-):
+def test_with_vectors_all_notes_count_however_few_share_a_word(loaded, notes, candidates, odds):
     signals = replace(SIGNALS, notes=notes, candidates=candidates)
     assert judge_by_calibration(signals, loaded("ours@1")).score == pytest.approx(probability(odds))
 
@@ -196,9 +194,7 @@ def test_signals_of_keyword_mode_cannot_pass_for_cosines(loaded):
         ("rules = 3", "", "rules"), ("rules = 3", "rules = 2", "rules"),
     ],
 )  # fmt: skip
-def test_a_judge_file_that_cannot_be_is_refused_by_field(
-    tmp_path: Path, old: str, new: str, told: str
-):
+def test_a_judge_file_that_cannot_be_is_refused_by_field(tmp_path, old, new, told):
     path = tmp_path / "judge.toml"
     write_judge_file(path, judge_file())
     path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
@@ -213,11 +209,7 @@ _texts = st.text(st.characters(exclude_categories=("Cs",)))
 
 @given(_floats, _floats, _texts, st.lists(_texts, max_size=3))
 def test_a_written_judge_file_reads_back_equal(
-    tmp_path_factory: pytest.TempPathFactory,
-    intercept: float,
-    mean: float,
-    dataset: str,
-    languages: list[str],
+    tmp_path_factory, intercept, mean, dataset, languages
 ):
     file = judge_file()
     signals = {"peak": _Coefficient(mean=mean, scale=5e-324, weight=1e300)}

@@ -101,7 +101,7 @@ def test_the_same_rows_give_the_same_judge():
     ("answerable", "unanswerable", "kind"), [(19, 30, "answerable"), (30, 19, "unanswerable")]
 )
 def test_fewer_than_twenty_of_a_kind_are_refused_with_the_number_needed(
-    answerable: int, unanswerable: int, kind: str
+    answerable, unanswerable, kind
 ):
     with pytest.raises(DatasetError) as error:
         fit_keyword(rows(answerable, unanswerable))
@@ -139,9 +139,7 @@ def test_ten_groups_without_a_common_note_are_needed(notes: int, enough: bool):
         ([-3.0, -2.0, -1.0, 1.0], [0, 0, 0, 1], 0.0),
     ],
 )
-def test_the_threshold_balances_both_errors(
-    odds: list[float], answerable: list[int], expected: float
-):
+def test_the_threshold_balances_both_errors(odds, answerable, expected):
     found = balance(np.array(odds), np.array(answerable, float), np.ones(len(odds)))
     assert found == pytest.approx(expected)
 

@@ -50,7 +50,7 @@ def test_a_left_out_query_is_unanswerable_and_stays_with_its_original(tmp_path: 
     [(49, "auto", 1), (50, "auto", 0), (50, "always", 1), (0, "never", 0)],
 )
 def test_auto_leaves_notes_out_only_where_few_unanswerable_queries_are_known(
-    tmp_path: Path, unanswerable: int, leave_out: str, left_out: int
+    tmp_path, unanswerable, leave_out, left_out
 ):
     rows = labelled(tmp_path, unanswerable, leave_out)
     assert sum(row.left_out for row in rows) == left_out

@@ -65,9 +65,7 @@ def test_a_figure_that_is_no_number_is_a_dash_in_a_table(figure: float | None):
         (errors.GigamindError("x"), "EvaluationFailed"),
     ],
 )  # fmt: skip
-def test_a_failed_state_has_the_name_of_its_exit_code_and_keeps_the_error(
-    error: errors.GigamindError, name: str
-):
+def test_a_failed_state_has_the_name_of_its_exit_code_and_keeps_the_error(error, name):
     state: Any = failed(error)
     assert (state.type.value, state.name) == ("FAILED", name)
     assert state.message == f"x (exit code {error.exit_code})"

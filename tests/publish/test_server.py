@@ -72,7 +72,7 @@ def guarded_server() -> Iterator[str]:
 
 
 def test_a_flow_whose_server_is_down_ends_with_one_line_within_five_seconds(
-    closed_port: int, configure: Configure, tmp_path: Path
+    closed_port, configure, tmp_path
 ):
     configure(PREFECT_API_URL=f"http://u:{KEY}@127.0.0.1:{closed_port}/api")
     given = ("--dataset", EXAMPLES / "queries.jsonl", "--notes", EXAMPLES / "vault")
@@ -125,9 +125,7 @@ def test_a_server_that_stays_silent_is_waited_for_as_long_as_set(configure: Conf
         assert 0.4 <= time.monotonic() - start < 30
 
 
-def test_a_busy_server_is_asked_again_and_a_line_says_so(
-    configure: Configure, capsys: pytest.CaptureFixture[str], waits: list[float]
-):
+def test_a_busy_server_is_asked_again_and_a_line_says_so(configure, capsys, waits):
     seen: list[int] = []
 
     class Busy(Answering):
@@ -161,17 +159,13 @@ def test_an_address_that_is_none_is_told(configure: Configure):
 @pytest.mark.parametrize(
     ("variable", "value"), [("PREFECT_API_KEY", KEY), ("PREFECT_API_AUTH_STRING", "u:p")]
 )
-def test_credentials_of_the_environment_are_sent(
-    guarded_server: str, configure: Configure, variable: str, value: str
-):
+def test_credentials_of_the_environment_are_sent(guarded_server, configure, variable, value):
     configure(PREFECT_API_URL=guarded_server)
     configure(**{variable: value})
     assert check_server() == guarded_server
 
 
-def test_credentials_that_are_refused_are_told_and_not_shown(
-    guarded_server: str, configure: Configure
-):
+def test_credentials_that_are_refused_are_told_and_not_shown(guarded_server, configure):
     configure(PREFECT_API_URL=guarded_server)
     configure(PREFECT_API_KEY="pnu_expired")
     with pytest.raises(ServerError) as refused:

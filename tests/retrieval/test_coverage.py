@@ -68,9 +68,7 @@ def test_a_word_of_letters_counts_less_with_another_ending(query: str, text: str
         ("터리를", 3 / 7),
     ],
 )
-def test_a_korean_word_counts_by_its_beginning_more_than_by_its_particle(
-    text: str, expected: float
-):
+def test_a_korean_word_counts_by_its_beginning_more_than_by_its_particle(text, expected):
     assert covered("배터리를", text) == pytest.approx(expected)
 
 

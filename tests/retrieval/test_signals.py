@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import log, sqrt
 
@@ -7,7 +7,6 @@ import pytest
 from plain_index import PlainIndex
 
 from gigamind.retrieval.embed import Vectors
-from gigamind.retrieval.embedders import UseMultilingual
 from gigamind.retrieval.fuse import ChunkLayout, Fusion
 from gigamind.retrieval.index import Chunk
 from gigamind.retrieval.keyword import build_keyword_index
@@ -17,7 +16,6 @@ from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.retrieval.signals import signals_of
 from gigamind.spans import Passage, Span
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import Vault
 
 # Seven notes of one chunk: "apple" in one, "pear" in two, nothing else shared.
 TEXTS = (
@@ -103,7 +101,7 @@ def test_a_word_that_every_note_holds_makes_candidates_of_a_vault_of_one_note():
     ],
 )
 def test_a_query_in_another_known_language_than_the_nearest_chunk_is_cross_lingual(
-    query: str, text: str, across: bool
+    query, text, across
 ):
     leg = SemanticLeg(CountingEmbedder([1.0, 0.0]), PlainIndex(np.eye(1, 2, dtype=np.float32)))
     assert signals_of(retriever_of([text], leg), query).cross_lingual is across
@@ -180,9 +178,7 @@ def test_search_and_signals_ask_the_embedder_once():
     assert embedder.asked == 4
 
 
-def test_every_mode_of_search_sees_the_same_signals(
-    write_vault: Callable[[Mapping[str, str]], Vault], encoder: UseMultilingual
-):
+def test_every_mode_of_search_sees_the_same_signals(write_vault, encoder):
     assert encoder.name
     vault = write_vault(
         {"a.md": "The deploy runs every Friday.", "나.md": "휴가는 팀장에게 신청한다."}
