@@ -114,16 +114,7 @@ def test_the_longest_name_wins_and_none_overlap(dictionary_of):
         ("lock", True), ("Lock.", True), ("(lock)", True), ("lock을 건다", True), ("lock과 열쇠", True),
         ("unlock", False), ("locks", False), ("lock2", False), ("lock.txt", False),
         ("lock적인", False), ("자물쇠lock", False),
-    ],
-)  # fmt: skip
-def test_a_name_stands_between_word_boundaries_or_before_a_particle(dictionary_of, text, found):
-    dictionary = dictionary_of({"lock.md": "x", "t.md": f"a {text} b"})
-    assert names(dictionary, "t.md") == (["lock"] if found else [])
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+        # No part of an option, a path or a menu.
         ("use --lock here", False), ("use --lock=all here", False), ("use --unlock-lock here", False),
         ("File > Lock > Bolt", False), ("열기 > Lock", False), ("**File** > **Lock**", False),
         ("Settings → Lock → Bolt", False), ("src/lock/main.py", False), ("./lock", False),
@@ -133,7 +124,7 @@ def test_a_name_stands_between_word_boundaries_or_before_a_particle(dictionary_o
         ("so, lock. Then", True),
     ],
 )  # fmt: skip
-def test_no_part_of_an_option_a_path_or_a_menu_is_a_name(dictionary_of, text, found):
+def test_a_name_stands_between_word_boundaries_or_before_a_particle(dictionary_of, text, found):
     dictionary = dictionary_of({"lock.md": "## Bolt", "t.md": f"{text} b"})
     assert names(dictionary, "t.md") == (["lock"] if found else [])
 

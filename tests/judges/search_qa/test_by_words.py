@@ -89,33 +89,6 @@ MARKET = Source(
     "All tables are free. Dogs are welcome at the market. When the river is high, the bridge could be closed.\n\n"
     "The parade, the oldest of the county, passes through seven towns.\n",
 )
-
-
-@pytest.mark.each(
-    "answer, doubt",
-    [
-        ("The market moves to the hall when it rains.", None),
-        ("All stalls sell fruit.", "other_limits"), ("Almost all stalls sell fruit.", None),
-        ("Tables are free.", None), ("Bakers are closed on Mondays.", "other_limits"),
-        ("On Mondays some bakers are closed.", None),
-        ("Only dogs are welcome at the market.", "other_limits"), ("One kilo costs 4 coins.", None),
-        ("When the river is high, the bridge could be closed.", None),
-        ("The parade passes through seven towns.", None),
-    ],
-)  # fmt: skip
-def test_a_claim_with_another_condition_bound_hedge_or_number_than_its_sentence_is_not_believed(
-    answer, doubt
-):
-    (claim,) = judged(answer, notes=[MARKET]).claims
-    assert (claim.verdict, claim.doubt) == ("not_found" if doubt else "supported", doubt)
-
-
-def test_of_equal_sentences_the_one_of_the_note_that_the_claim_names_is_its_quote():
-    twice = [LEAVE, Source("다른 노트", LEAVE.text)]
-    assert judged("반차는 0.5일로 계산한다 [노트 2].", notes=twice).claims[0].note == 2
-    assert judged("반차는 0.5일로 계산한다.", notes=twice).claims[0].note == 1
-
-
 RULES_OF_BIKES = Source(
     "자전거",
     """배터리가 젖으면 셀이 깨질 수 있습니다.
@@ -146,6 +119,13 @@ RULES_OF_BIKES = Source(
 @pytest.mark.each(
     "answer, doubt",
     [
+        ("The market moves to the hall when it rains.", None),
+        ("All stalls sell fruit.", "other_limits"), ("Almost all stalls sell fruit.", None),
+        ("Tables are free.", None), ("Bakers are closed on Mondays.", "other_limits"),
+        ("On Mondays some bakers are closed.", None),
+        ("Only dogs are welcome at the market.", "other_limits"), ("One kilo costs 4 coins.", None),
+        ("When the river is high, the bridge could be closed.", None),
+        ("The parade passes through seven towns.", None),
         ("잔량이 적으면 자전거는 느린 모드로 달립니다.", None),
         ("표는 앱에서만 살 수 있습니다.", "other_limits"),
         ("표는 앱이나 창구에서 살 수 있지만, 표는 앱에 있습니다.", None),  # 지만 says no "only"
@@ -154,12 +134,18 @@ RULES_OF_BIKES = Source(
         ("창고는 세 곳 중 가장 작습니다.", None),  # 보자면 is no condition
         ("예약은 하나씩 처리했습니다.", None),  # the condition is of the clause before
     ],
-)
-def test_a_korean_claim_of_another_condition_bound_reason_or_certainty_is_not_believed(
+)  # fmt: skip
+def test_a_claim_of_another_condition_bound_hedge_number_or_certainty_is_not_believed(
     answer, doubt
 ):
-    (claim,) = judged(answer, question="자전거는 어떤가요?", notes=(RULES_OF_BIKES,)).claims
+    (claim,) = judged(answer, question="어떤가요?", notes=[MARKET, RULES_OF_BIKES]).claims
     assert (claim.verdict, claim.doubt) == ("not_found" if doubt else "supported", doubt)
+
+
+def test_of_equal_sentences_the_one_of_the_note_that_the_claim_names_is_its_quote():
+    twice = [LEAVE, Source("다른 노트", LEAVE.text)]
+    assert judged("반차는 0.5일로 계산한다 [노트 2].", notes=twice).claims[0].note == 2
+    assert judged("반차는 0.5일로 계산한다.", notes=twice).claims[0].note == 1
 
 
 @pytest.mark.each(
@@ -302,30 +288,22 @@ def test_a_file_that_is_no_judge_of_answers_is_refused(tmp_path, text, said):
 
 
 @pytest.mark.each(
-    "source, claim",
+    "source, claim, contradicted",
     [
-        ("The batteries last about nine months.", "The batteries last about twelve months."),
-        ("The batteries last about nine months.", "The batteries last about nine years."),
-        ("The batteries last about twenty-five days.", "The batteries last about twenty-six days."),
-        ("건전지는 아홉 달 동안 갑니다.", "건전지는 열두 달 동안 갑니다."),
-        ("건전지는 서른다섯 개가 듭니다.", "건전지는 마흔다섯 개가 듭니다."),
-        ("The hub supports 2.4 GHz networks only.", "The hub does not support 2.4 GHz networks."),
-        ("휴가는 승인이 필요합니다.", "휴가는 승인이 필요 없습니다."),
-        ("휴가는 승인이 필요 없습니다.", "휴가는 승인이 필요합니다."),
+        ("Only members may enter the hall.", "Guests may not enter the hall.", False),
+        ("The hub opens only after the key is in.", "The hub does not open until the key is in.", False),
+        ("The batteries last about nine months.", "The batteries last about twelve months.", True),
+        ("The batteries last about nine months.", "The batteries last about nine years.", True),
+        ("The batteries last about twenty-five days.", "The batteries last about twenty-six days.", True),
+        ("건전지는 아홉 달 동안 갑니다.", "건전지는 열두 달 동안 갑니다.", True),
+        ("건전지는 서른다섯 개가 듭니다.", "건전지는 마흔다섯 개가 듭니다.", True),
+        ("The hub supports 2.4 GHz networks only.", "The hub does not support 2.4 GHz networks.", True),
+        ("휴가는 승인이 필요합니다.", "휴가는 승인이 필요 없습니다.", True),
+        ("휴가는 승인이 필요 없습니다.", "휴가는 승인이 필요합니다.", True),
     ],
-)
-def test_number_words_and_negations_contradict(source, claim):
+)  # fmt: skip
+def test_number_words_and_negations_contradict_and_the_other_side_of_only_does_not(
+    source, claim, contradicted
+):
     (found,) = judged(claim, question="", notes=[Source("n", source)]).claims
-    assert found.verdict == "contradicted"
-
-
-@pytest.mark.each(
-    "source, claim",
-    [
-        ("Only members may enter the hall.", "Guests may not enter the hall."),
-        ("The hub opens only after the key is in.", "The hub does not open until the key is in."),
-    ],
-)
-def test_the_other_side_of_only_is_no_contradiction(source, claim):
-    (found,) = judged(claim, question="", notes=[Source("n", source)]).claims
-    assert found.verdict != "contradicted"
+    assert (found.verdict == "contradicted") is contradicted

@@ -18,16 +18,10 @@ def verdict(note, claim):
 
 PARALLEL = [
     ("Apples ripen in three weeks, pears in five.", "Pears ripen in three weeks.", "Apples ripen in three weeks."),
-    (
-        "The east gate is locked at night, but the west gate stays open.",
-        "The west gate is locked at night.",
-        "The east gate is locked at night.",
-    ),
-    (
-        "The tower was built by Ann Lee (a baker, 1901 – 1970) and it was sold in 1980.",
-        None,
-        "The tower was built by Ann Lee.",
-    ),
+    ("The east gate is locked at night, but the west gate stays open.", "The west gate is locked at night.",
+     "The east gate is locked at night."),
+    ("The tower was built by Ann Lee (a baker, 1901 – 1970) and it was sold in 1980.", None,
+     "The tower was built by Ann Lee."),
 ]  # fmt: skip
 
 
@@ -52,15 +46,7 @@ ITEMS = "승인:\n\n- 10만 원 이하: 담당자 승인\n- 10만 원 초과: �
         (ITEMS, "10만 원 초과는 본부장 승인을 받습니다.", True),
         (ITEMS, "10만 원 이하는 본부장 승인을 받습니다.", False),
         (ITEMS, "10만 원 초과는 담당자 승인을 받습니다.", False),
-    ],
-)  # fmt: skip
-def test_a_row_or_an_item_says_nothing_of_another(note, claim, believed):
-    assert (verdict(note, claim)[0] == "supported") is believed
-
-
-@pytest.mark.each(
-    "note, claim, believed",
-    [
+        # Times, counts, names and negations of short sentences.
         ("The old bridge will be closed in May.", "The old bridge will be closed in May.", True),
         ("The guide walks with a lamp.", "The guide walks without a lamp.", False),
         ("The watch changes on Mondays at 10:00.", "The watch changes on Mondays at 22:00.", False),
@@ -73,6 +59,6 @@ def test_a_row_or_an_item_says_nothing_of_another(note, claim, believed):
         ("# Parking\n\nVisitors are not allowed.", "Visitors are not allowed parking.", True),
         ("Tanks are filled to at most 80%.", "Tanks are filled to no more than 80%.", True),
     ],
-)
-def test_times_counts_names_and_negations_of_short_sentences(note, claim, believed):
+)  # fmt: skip
+def test_another_row_item_time_count_name_or_negation_is_not_believed(note, claim, believed):
     assert (verdict(note, claim)[0] == "supported") is believed
