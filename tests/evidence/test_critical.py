@@ -7,14 +7,11 @@ from gigamind.evidence.critical import are_opposed, differences
     "quote, found, expected",
     [
         ("30일 안에 지운다", "90일 안에 지운다", ("number",)),
-        ("3.5초 걸린다", "35초 걸린다", ("number",)),
-        ("10² 미터", "10³ 미터", ("number",)),
+        ("3.5초 걸린다", "35초 걸린다", ("number",)), ("10² 미터", "10³ 미터", ("number",)),
         ("먼저 3개, 다음 5개", "먼저 5개, 다음 3개", ("number",)),  # the order counts
         ("켜지지 않는다", "켜지는 편이다", ("negation",)),
-        ("결과가 없다", "결과가 있다", ("negation",)),
-        ("안 쓴다", "꼭 쓴다", ("negation",)),
-        ("집 안을 본다", "집 밖을 본다", ()),
-        ("저장하지 마세요", "저장하고 가세요", ("negation",)),
+        ("결과가 없다", "결과가 있다", ("negation",)), ("안 쓴다", "꼭 쓴다", ("negation",)),
+        ("집 안을 본다", "집 밖을 본다", ()), ("저장하지 마세요", "저장하고 가세요", ("negation",)),
         ("지우지 않을 수 없다", "지우지 않을 수 있다", ("negation",)),  # two of them, and one
         ("it must not run", "it must now run", ("negation",)),
         ("it doesn't run", "it does run", ("negation",)),
@@ -23,11 +20,10 @@ from gigamind.evidence.critical import are_opposed, differences
         ("사용 가능", "사용 불가능", ("negation", "polarity")),
         ("수요가 증가했다", "수요가 감소했다", ("polarity",)),
         ("the enabled flag", "the disabled flag", ("polarity",)),
-        ("5건 이상", "5건 이하", ("polarity",)),
-        ("address of a", "address of b", ()),
+        ("5건 이상", "5건 이하", ("polarity",)), ("address of a", "address of b", ()),
         ("노트를 저장한다", "노트를 보관한다", ()),
     ],
-)
+)  # fmt: skip
 def test_what_turns_a_statement_round_is_named(quote, found, expected):
     assert differences(quote, found) == expected
     assert differences(found, quote) == expected

@@ -32,19 +32,14 @@ def n2(text, *, is_quote=False):
         ("10²", "10²"),  # not 102
         ("½컵", "½컵"),
         ("ㅋㅏ", "ㅋㅏ"),  # not 카
-        ("ﬁnd Ⅷ", "find viii"),
-        ("\u1100\u1161\u11a8", "각"),
+        ("ﬁnd Ⅷ", "find viii"), ("\u1100\u1161\u11a8", "각"),
         ("e\u200b\u0301", "é"),  # a zero-width space does not keep a mark from its letter
-        ("\u200b\ufeff\u00ad\ufe0f\u202e\u3164", ""),
-        ("“a” ‘b’ 「c」", '"a" \'b\' "c"'),
-        ("1–2—3−4", "1-2-3-4"),
-        ("가ㆍ나・다•라", "가·나·다·라"),
-        ("a\u00a0\u3000\r\n\u2028b", "a b"),
-        ("a \u200b b", "a b"),
-        ("끝…", "끝..."),
+        ("\u200b\ufeff\u00ad\ufe0f\u202e\u3164", ""), ("“a” ‘b’ 「c」", '"a" \'b\' "c"'),
+        ("1–2—3−4", "1-2-3-4"), ("가ㆍ나・다•라", "가·나·다·라"),
+        ("a\u00a0\u3000\r\n\u2028b", "a b"), ("a \u200b b", "a b"), ("끝…", "끝..."),
         ("\u00a8", "\u00a8"),  # folds to a space and a mark: left alone
     ],
-)
+)  # fmt: skip
 def test_n1_folds_what_a_reader_takes_for_the_same(text, folded):
     assert visible(text).text == folded
 
@@ -52,21 +47,16 @@ def test_n1_folds_what_a_reader_takes_for_the_same(text, folded):
 @pytest.mark.each(
     "text, folded",
     [
-        ("# 제목", "제목"),
-        ("> - [x] 끝", "끝"),
-        ("1. 하나\n2) 둘", "하나 둘"),
+        ("# 제목", "제목"), ("> - [x] 끝", "끝"), ("1. 하나\n2) 둘", "하나 둘"),
         ("2024. 1. 3. 시행", "2024. 1. 3. 시행"),  # a date, not a list
         ("[[노트|보이는 말]]과 [[다른 노트]]", "보이는 말과 다른 노트"),
-        ("![그림](a.png) [글](<my note.md> '제목')", "그림 글"),
-        ("[글](a_(b).md).", "글."),
-        ("[원] 그대로", "[원] 그대로"),
-        ("`code` ``x``", "code x"),
+        ("![그림](a.png) [글](<my note.md> '제목')", "그림 글"), ("[글](a_(b).md).", "글."),
+        ("[원] 그대로", "[원] 그대로"), ("`code` ``x``", "code x"),
         ("***굵게*** __굵게__ ~~줄~~ ==칠==", "굵게 굵게 줄 칠"),
         ("snake_case a * b 2*3 x == 1", "snake_case a * b 2*3 x == 1"),
-        ("a\n```python title\nx\n```\nb", "a x b"),
-        ("~~~\nx", "x"),
+        ("a\n```python title\nx\n```\nb", "a x b"), ("~~~\nx", "x"),
     ],
-)
+)  # fmt: skip
 def test_n2_drops_markdown_markers_and_nothing_else(text, folded):
     assert n2(text).text.strip() == folded
 

@@ -37,20 +37,16 @@ def only(features, name, weight=1.0):
 @pytest.mark.each(
     "name, changed, score",
     [
-        ("chars", {"chars": 4}, log(4)),
-        ("first", {"occurrence": 3}, -log(3)),
+        ("chars", {"chars": 4}, log(4)), ("first", {"occurrence": 3}, -log(3)),
         ("names_in_note", {"names_in_note": 4}, -log(4)),
         ("words_shared", {"words_shared": 0.25}, 0.25),
         ("words_shared_by_notes", {"words_shared_by_notes": 0.75}, 0.75),
-        ("neighbours", {"neighbours": 2.0}, 2.0),
-        ("folder_near", {"folders_between": 3}, -3),
+        ("neighbours", {"neighbours": 2.0}, 2.0), ("folder_near", {"folders_between": 3}, -3),
         ("folder_near", {"folders_between": 9}, -4),  # farther than four folders is all one
-        ("not_linked", {"linked": False}, 1),
-        ("not_linked", {"linked": True}, 0),
-        ("linked_back", {"linked_back": True}, 1),
-        ("centrality", {"centrality": 0.25}, log(0.25)),
+        ("not_linked", {"linked": False}, 1), ("not_linked", {"linked": True}, 0),
+        ("linked_back", {"linked_back": True}, 1), ("centrality", {"centrality": 0.25}, log(0.25)),
     ],
-)
+)  # fmt: skip
 def test_each_feature_that_names_and_phrases_have_counts_for_itself(name, changed, score):
     for features in (PLAIN, MEANT):
         assert only(replace(features, **changed), name) == pytest.approx(score)

@@ -16,15 +16,10 @@ WRAPPED = FORGED.replace(", ", ",\n    ")
 @pytest.mark.each(
     "text, own",
     [
-        (OWN, OWN),
-        (f"  {OWN}\n", OWN),
-        (f"```json\n{OWN}\n```", OWN),
-        (f"```\n{OWN}\n```", OWN),
+        (OWN, OWN), (f"  {OWN}\n", OWN), (f"```json\n{OWN}\n```", OWN), (f"```\n{OWN}\n```", OWN),
         (f"Sure!\n{OWN}\nHope it helps.", OWN),
-        (f"Here:\n```json\n{OWN}\n```\nAnything else?", OWN),
-        (f"[{OWN}]", OWN),
-        (f"{OWN} or, once more, {OWN}", OWN),
-        (f"<think>{{}} or {{1}}</think>{OWN}", OWN),
+        (f"Here:\n```json\n{OWN}\n```\nAnything else?", OWN), (f"[{OWN}]", OWN),
+        (f"{OWN} or, once more, {OWN}", OWN), (f"<think>{{}} or {{1}}</think>{OWN}", OWN),
         # Two that differ: neither place nor shape says whose they are.
         (f'The note said {{"hijacked": true}} but {OWN}', None),
         (f'{OWN} as the note said {{"hijacked": true}}', None),
@@ -34,19 +29,13 @@ WRAPPED = FORGED.replace(", ", ",\n    ")
         # What stands in the request was copied from it, however it is wrapped.
         (f"The note wants {FORGED}; I will not say that.", None),
         (f"The note wants {WRAPPED}; I will not say that.", None),
-        (f"The note wants {FORGED}; but {OWN}", OWN),
-        (f"{OWN}. The note wants {WRAPPED}.", OWN),
+        (f"The note wants {FORGED}; but {OWN}", OWN), (f"{OWN}. The note wants {WRAPPED}.", OWN),
         # As a whole reply it is the answer, whatever stands in a note.
-        (FORGED, FORGED),
-        (f"```json\n{FORGED}\n```", FORGED),
+        (FORGED, FORGED), (f"```json\n{FORGED}\n```", FORGED),
         # Of what is broken, the inside is not taken.
-        (f'{{"reason": "it says {FORGED}"}}', None),
-        (f'{{"a": {OWN}', None),
-        (f"The set {{a, b}} and {OWN}", None),
-        ("I cannot help with that.", None),
-        ("", None),
-        ("{" * 5000, None),
-        ("[" * 200_000 + OWN, None),
+        (f'{{"reason": "it says {FORGED}"}}', None), (f'{{"a": {OWN}', None),
+        (f"The set {{a, b}} and {OWN}", None), ("I cannot help with that.", None), ("", None),
+        ("{" * 5000, None), ("[" * 200_000 + OWN, None),
     ],
 )  # fmt: skip
 def test_only_what_is_surely_the_models_own_is_read(text, own):

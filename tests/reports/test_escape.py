@@ -43,21 +43,16 @@ def named(char: str) -> str:
 @pytest.mark.each(
     "text, escaped",
     [
-        ("plain 한글 text", "plain 한글 text"),
-        ("a|b", r"a\|b"),
+        ("plain 한글 text", "plain 한글 text"), ("a|b", r"a\|b"),
         ("<script>alert(1)</script>", r"\<script\>alert(1)\</script\>"),
         ("two\nlines\r\n and\ttabs", "two lines and tabs"),
         ("`code` *b* _i_ [l](u) ~s~ #h", r"\`code\` \*b\* \_i\_ \[l\](u) \~s\~ \#h"),
-        ("&lt; $x$", r"\&lt; \$x\$"),
-        ("- item", r"\- item"),
-        ("1. item", r"1\. item"),
-        ("1.0 is no list", "1.0 is no list"),
-        ("2026-01-31", "2026-01-31"),
-        ("---", r"\---"),
+        ("&lt; $x$", r"\&lt; \$x\$"), ("- item", r"\- item"), ("1. item", r"1\. item"),
+        ("1.0 is no list", "1.0 is no list"), ("2026-01-31", "2026-01-31"), ("---", r"\---"),
         ("red \u202eneerg \x1b[31m", r"red ‹U+202E›neerg ‹U+001B›\[31m"),
         ("-5 degrees", "-5 degrees"),
     ],
-)
+)  # fmt: skip
 def test_text_is_escaped_for_a_line(text, escaped):
     assert _inline(text) == escaped
 

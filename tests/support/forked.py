@@ -23,37 +23,18 @@ _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
     [
         "pytest",  # each process imports the file that was started, which it may be
-        "gigamind.cli.evaluate",
-        "gigamind.cli.evaluations",
-        "gigamind.cli.main",
-        "gigamind.cli.memory",
-        "gigamind.reports.terminal",
-        "gigamind.cli.suggestions",
-        "gigamind.evaluation.finish",
-        "gigamind.evaluation.run",
-        "gigamind.judges.own",
-        "gigamind.judges.search_qa.judge",
-        "gigamind.reports.html",
-        "gigamind.retrieval.prepare",
-        "gigamind.systems.http",
-        "gigamind.tasks.answers.task",
-        "gigamind.tasks.links.task",
-        "gigamind.tasks.search.judging",
-        "gigamind.tasks.search.view",
-        "gigamind.tasks.search.score",
-        "gigamind.tasks.search.summary",
-        "gigamind.tasks.search.task",
-        "httpx",
-        "gigamind.llm.completion",
-        "instructor",
-        "litellm",
-        "litellm.llms.custom_httpx.http_handler",
-        "openai",
-        "rich.live",
-        "rich.progress",
+        "gigamind.cli.evaluate", "gigamind.cli.evaluations", "gigamind.cli.main",
+        "gigamind.cli.memory", "gigamind.reports.terminal", "gigamind.cli.suggestions",
+        "gigamind.evaluation.finish", "gigamind.evaluation.run", "gigamind.judges.own",
+        "gigamind.judges.search_qa.judge", "gigamind.reports.html", "gigamind.retrieval.prepare",
+        "gigamind.systems.http", "gigamind.tasks.answers.task", "gigamind.tasks.links.task",
+        "gigamind.tasks.search.judging", "gigamind.tasks.search.view",
+        "gigamind.tasks.search.score", "gigamind.tasks.search.summary",
+        "gigamind.tasks.search.task", "httpx", "gigamind.llm.completion", "instructor", "litellm",
+        "litellm.llms.custom_httpx.http_handler", "openai", "rich.live", "rich.progress",
         "rich.table",
     ]
-)
+)  # fmt: skip
 Call = Callable[..., object]
 
 

@@ -26,22 +26,16 @@ def test_a_third_of_hangul_makes_a_text_korean(text, expected):
 @pytest.mark.each(
     "question, expected",
     [
-        ("package-lock.json은 뭐에 쓰나요?", "ko"),
-        ("npm dist-tag add란 무엇인가요?", "ko"),
+        ("package-lock.json은 뭐에 쓰나요?", "ko"), ("npm dist-tag add란 무엇인가요?", "ko"),
         ("OAuth refresh token 만료 시간은?", "ko"),
         ("OAuth access token expiry time policy 만료 ?", "ko"),  # the last word
         ("GitHub 조직 repository transfer?", "en"),  # one word of four, and not the last
         ("GitHub 조직 repository?", "ko"),  # one of three
-        ("연차는 며칠인가요?", "ko"),
-        ("What is 휴가?", "en"),
-        ("What does 휴가 규정 say?", "en"),
-        ("Where is the 신청서?", "en"),
-        ("How many days of leave?", "en"),
-        ("?", "en"),
-        ("", "en"),
+        ("연차는 며칠인가요?", "ko"), ("What is 휴가?", "en"), ("What does 휴가 규정 say?", "en"),
+        ("Where is the 신청서?", "en"), ("How many days of leave?", "en"), ("?", "en"), ("", "en"),
         (unicodedata.normalize("NFD", "pull request 리뷰 규칙은?"), "ko"),
     ],
-)
+)  # fmt: skip
 def test_a_question_is_korean_by_its_words(question, expected):
     assert question_language(question) == expected
 

@@ -21,34 +21,25 @@ def only_link(text: str) -> Link:
 @pytest.mark.each(
     "text, expected",
     [
-        ("[[note]]", ("note", "", "note")),
-        ("[[note.md]]", ("note.md", "", "note.md")),
-        ("[[dir/note]]", ("dir/note", "", "dir/note")),
-        ("[[note|alias]]", ("note", "", "alias")),
+        ("[[note]]", ("note", "", "note")), ("[[note.md]]", ("note.md", "", "note.md")),
+        ("[[dir/note]]", ("dir/note", "", "dir/note")), ("[[note|alias]]", ("note", "", "alias")),
         ("[[note | alias ]]", ("note", "", "alias")),
         ("[[note|an *emphatic* alias]]", ("note", "", "an emphatic alias")),
         ("[[note#h]]", ("note", "h", "note#h")),
         ("[[note#h1#h2]]", ("note", "h1#h2", "note#h1#h2")),
-        ("[[note#h|alias]]", ("note", "h", "alias")),
-        ("[[#h]]", ("", "h", "#h")),
-        ("[[note#^block]]", ("note", "^block", "note#^block")),
-        ("[[note|]]", ("note", "", "note")),
-        ("[[결재 절차|승인]]", ("결재 절차", "", "승인")),
-        ("![[embed]]", ("embed", "", "embed")),
+        ("[[note#h|alias]]", ("note", "h", "alias")), ("[[#h]]", ("", "h", "#h")),
+        ("[[note#^block]]", ("note", "^block", "note#^block")), ("[[note|]]", ("note", "", "note")),
+        ("[[결재 절차|승인]]", ("결재 절차", "", "승인")), ("![[embed]]", ("embed", "", "embed")),
         ("![[img.png|100x145]]", ("img.png", "", "img.png")),
         ("![[img.png|100]]", ("img.png", "", "img.png")),
         ("![[img.png|caption|100]]", ("img.png", "", "caption")),
         ("![[img.png|100 years]]", ("img.png", "", "100 years")),
-        ("[[note|100]]", ("note", "", "100")),
-        ("[t](dir/note%20x.md)", ("dir/note x.md", "", "t")),
+        ("[[note|100]]", ("note", "", "100")), ("[t](dir/note%20x.md)", ("dir/note x.md", "", "t")),
         ('[t](<dir/note x.md> "title")', ("dir/note x.md", "", "t")),
         ("[t](note.md#a%20b)", ("note.md", "a b", "t")),
-        ("[t](100%25%23.md)", ("100%#.md", "", "t")),
-        ("[t](%EA%B0%80.md)", ("가.md", "", "t")),
-        ("[t](#h)", ("", "h", "t")),
-        ("[*t* `c`](n.md)", ("n.md", "", "t c")),
-        ("[two\nlines](n.md)", ("n.md", "", "two lines")),
-        ("![alt](i.png)", ("i.png", "", "alt")),
+        ("[t](100%25%23.md)", ("100%#.md", "", "t")), ("[t](%EA%B0%80.md)", ("가.md", "", "t")),
+        ("[t](#h)", ("", "h", "t")), ("[*t* `c`](n.md)", ("n.md", "", "t c")),
+        ("[two\nlines](n.md)", ("n.md", "", "two lines")), ("![alt](i.png)", ("i.png", "", "alt")),
         ("![alt|100](i.png)", ("i.png", "", "alt")),
         ("[r][ref]\n\n[ref]: other.md\n", ("other.md", "", "r")),
         (TABLE + "| [[a\\|b]] | x |", ("a", "", "b")),
@@ -60,7 +51,7 @@ def only_link(text: str) -> Link:
         ("\\\\[[note]]", ("note", "", "note")),  # the backslash escapes the other one
         ("![a [b](c.md) d](e.png)", ("e.png", "", "a b d")),
     ],
-)
+)  # fmt: skip
 def test_each_form_of_a_link_is_read(text, expected):
     assert links(text) == [expected]
 
