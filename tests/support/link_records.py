@@ -59,32 +59,23 @@ def make_links(
         "precision_at_5": 1 / 3, "recall_at_5": 0.5, "recall_at_5_ceiling": 0.75,
         "recall_at_5_excluding_linked": 0.5,
     }  # fmt: skip
+    interval = IntervalReport(low=0.25, high=0.75, n=len(notes))
     part = schema.LinkSliceReport(
-        notes=len(notes),
-        misses={},
-        links=figures if notes else {},
-        intervals={
-            f"links.{name}": IntervalReport(low=0.25, high=0.75, n=len(notes)) for name in figures
-        },
-    )
+        notes=len(notes), misses={}, links=figures if notes else {},
+        intervals={f"links.{name}": interval for name in figures},
+    )  # fmt: skip
     counts = dict.fromkeys(schema.LinkCounts.model_fields, 0)
-    summary = schema.LinkSummaryReport.model_validate(
-        {
-            "status": status,
-            "counts": counts | {"source_notes": len(notes), "notes_not_run": 3, "notes": 9},
-            "overall": part,
-            "by_language": {"en": part} if notes else {},
-            "sweep": (
-                schema.SweepPointReport(min_confidence=0, suggested=3, precision=1 / 3, recall=0.5),
-                schema.SweepPointReport(min_confidence=1, suggested=0, precision=None, recall=0),
-            ),
-            "reliability": (
-                schema.ReliabilityBinReport(low=0.9, high=1, n=1, mean_confidence=0.9, precision=1),
-            ),
-            "calibration_error": 0.125,
-            "performance": schema.LinkPerformance(indexing_ms=1, eval_runtime_ms=1),
-        }
+    counts |= {"source_notes": len(notes), "notes_not_run": 3, "notes": 9}
+    sweep = (
+        {"min_confidence": 0, "suggested": 3, "precision": 1 / 3, "recall": 0.5},
+        {"min_confidence": 1, "suggested": 0, "precision": None, "recall": 0},
     )
+    told = {"low": 0.9, "high": 1, "n": 1, "mean_confidence": 0.9, "precision": 1}
+    summary = schema.LinkSummaryReport.model_validate({
+        "status": status, "counts": counts, "overall": part, "sweep": sweep, "reliability": (told,),
+        "by_language": {"en": part} if notes else {}, "calibration_error": 0.125,
+        "performance": {"indexing_ms": 1, "eval_runtime_ms": 1},
+    })  # fmt: skip
     options = {"topk": 5, "min_confidence": 0.0, "seed": 42}
     about = make_record(run={"task": "links", "status": status, "options": options, **run}).run
     return schema.LinkRunRecord(about, summary, notes, ())

@@ -1,6 +1,7 @@
 """Snapshots made by hand: what one item did in a run is said in one word."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from judged_folders import RUN
 from summaries import answer_summary, search_summary
@@ -46,6 +47,11 @@ def _summary(p95: float | None, cold: float | None, count: int) -> search.Summar
 # Of runs that search nothing.
 UNSEARCHED = Environment.model_validate(RUN["environment"])
 HARDWARE = Hardware.model_validate(RUN["hardware"])
+PLAIN: dict[str, Any] = {
+    "created_at": "2026-01-01T00:00:00+00:00", "run_id": "20260101-000000", "dataset_hash": "d",
+    "notes_hash": "n", "notes_hash_mode": "content", "environment": UNSEARCHED,
+    "hardware": HARDWARE,
+}  # fmt: skip
 
 
 def snapshot(
@@ -63,20 +69,17 @@ def snapshot(
         else item(name, value)
         for name, value in items.items()
     ]
+    about = {"embedding_model": model, "rag_schema_version": changed.get("schema", "1.1")}
     return search.SearchSnapshot(
-        created_at="2026-01-01T00:00:00+00:00",
-        run_id=changed.get("run_id", "20260101-000000"),
+        **PLAIN
+        | {
+            "run_id": changed.get("run_id", PLAIN["run_id"]),
+            "dataset_hash": changed.get("dataset", "d"),
+            "notes_hash": changed.get("notes", "n"),
+            "environment": UNSEARCHED.model_copy(update=about),
+            "hardware": HARDWARE.model_copy(update={"hash": changed.get("hardware", "h")}),
+        },
         task="search",
-        dataset_hash=changed.get("dataset", "d"),
-        notes_hash=changed.get("notes", "n"),
-        notes_hash_mode="content",
-        environment=UNSEARCHED.model_copy(
-            update={
-                "embedding_model": model,
-                "rag_schema_version": changed.get("schema", "1.1"),
-            }
-        ),
-        hardware=HARDWARE.model_copy(update={"hash": changed.get("hardware", "h")}),
         judge_fingerprint=changed.get("judge", "j"),
         config={
             "mode": changed.get("mode", "hybrid"),
@@ -116,14 +119,8 @@ def links(
     part = links_schema.LinkSliceReport(notes=len(notes), misses={}, links={}, intervals={})
     counts = dict.fromkeys(links_schema.LinkCounts.model_fields, 0)
     return links_schema.LinkSnapshot(
-        created_at="2026-01-01T00:00:00+00:00",
-        run_id="20260101-000000",
+        **PLAIN | {"dataset_hash": changed.get("dataset", "d")},
         task="links",
-        dataset_hash=str(changed.get("dataset", "d")),
-        notes_hash="n",
-        notes_hash_mode="content",
-        environment=UNSEARCHED,
-        hardware=HARDWARE,
         judge_fingerprint="removed-links",
         config={"topk": 5, "min_confidence": changed.get("floor", 0.0), "seed": 42},
         metrics=links_schema.LinkSummaryReport(
@@ -174,14 +171,8 @@ def answers(
     """
     checked = sum(fulfilled is not None for fulfilled in items.values())
     return schema.AnswerSnapshot(
-        created_at="2026-01-01T00:00:00+00:00",
-        run_id="20260101-000000",
+        **PLAIN,
         task="answers",
-        dataset_hash="d",
-        notes_hash="n",
-        notes_hash_mode="content",
-        environment=UNSEARCHED,
-        hardware=HARDWARE,
         judge_fingerprint="j",
         config={"seed": 42},
         metrics=answer_summary(

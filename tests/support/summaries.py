@@ -16,31 +16,17 @@ def search_summary(
     overall: search.SliceReport = NO_QUERIES, notes: int = 3, cold_start_ms: float | None = None
 ) -> search.SummaryReport:
     """A whole run over so many notes, without slices."""
-    counts = overall.counts
+    of = overall.counts
+    counts = dict.fromkeys(search.RunCounts.model_fields, 0) | {"notes": notes}
+    counts |= {"queries_total": of.queries, "queries_answerable": of.answerable}
+    counts |= {"queries_unanswerable": of.unanswerable}
     return search.SummaryReport(
-        status="complete",
-        counts=search.RunCounts(
-            queries_total=counts.queries,
-            queries_answerable=counts.answerable,
-            queries_unanswerable=counts.unanswerable,
-            rows_rejected=0,
-            rows_not_sampled=0,
-            queries_failed=0,
-            queries_not_run=0,
-            notes=notes,
-        ),
-        overall=overall,
-        by_language={},
-        cross_lingual=None,
-        by_tag={},
-        by_difficulty={},
+        status="complete", counts=search.RunCounts.model_validate(counts), overall=overall,
+        by_language={}, cross_lingual=None, by_tag={}, by_difficulty={},
         performance=search.Performance(
-            cold_start_ms=cold_start_ms,
-            indexing_ms=1.0,
-            eval_runtime_ms=1.0,
-            latency_method="by hand",
+            cold_start_ms=cold_start_ms, indexing_ms=1.0, eval_runtime_ms=1.0, latency_method="by hand",
         ),
-    )
+    )  # fmt: skip
 
 
 def answer_summary(items: int = 0, **changes: object) -> answers.AnswerSummaryReport:
