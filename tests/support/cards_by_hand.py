@@ -23,31 +23,20 @@ def group(items=100, positive=40, **figures):
 
 def scale(**changes):
     values = {
-        "name": "unanswerable",
-        "kind": "binary",
-        "overall": group(),
+        "name": "unanswerable", "kind": "binary", "overall": group(),
         "by_language": {"en": group(50, 20), "ko": group(50, 20)},
-        "flips": figure(0.05, 0.02, 0.08, 200),
+        "flips": figure(0.05, 0.02, 0.08, 200), "missed": 30,
         "headline": cards.CardHeadline(
-            judged=0.4,
-            labelled=figure(0.3, 0.2, 0.4, 100),
-            corrected=figure(0.32, 0.25, 0.39, 100),
-            weight=0.5,
-            items=300,
+            judged=0.4, labelled=figure(0.3, 0.2, 0.4, 100),
+            corrected=figure(0.32, 0.25, 0.39, 100), weight=0.5, items=300,
         ),
-        "missed": 30,
         "misses": (
             cards.CardMiss(
-                id="q1",
-                question="배포는 언제?",
-                language="ko",
-                label=1,
-                verdict=0,
-                confidence=0.97,
+                id="q1", question="배포는 언제?", language="ko", label=1, verdict=0, confidence=0.97,
                 quotes=("매주 금요일",),
             ),
         ),
-    }
+    }  # fmt: skip
     return cards.CardScale(**values | changes)
 
 

@@ -85,15 +85,9 @@ def make_record(
         "counts": RunCounts.model_validate(told),
         "performance": made.performance.model_copy(update=times),
     }
-    about: dict[str, object] = {
-        "run_id": "20260131-120000",
-        "created_at": "2026-01-31T12:00:00+00:00",
-        "status": "complete",
-        "dataset": "queries.jsonl",
-        "dataset_hash": "d" * 64,
-        "notes": "vault",
-        "notes_hash": "n" * 64,
-        "notes_hash_mode": "content",
+    about: dict[str, object] = RUN | {
+        "run_id": "20260131-120000", "created_at": "2026-01-31T12:00:00+00:00",
+        "dataset": "queries.jsonl", "notes_hash": "n" * 64,
         "options": {"mode": "hybrid", "min_score": None, "topk": 10, "seed": 42},
         "judge": {
             "kind": "threshold", "file": "judges/unanswerable_threshold.toml", "fingerprint": "f",
@@ -102,7 +96,6 @@ def make_record(
         "environment": RUN["environment"]
         | {"app_version": "1.0", "embedding_model": "model", "rag_schema_version": "1"},
         "hardware": {"cpu": "CPU", "cores": 2, "memory_gib": 4.0, "system": "Linux", "hash": "h"},
-        "warnings": (),
     }  # fmt: skip
     return RunRecord(
         schema.RunReport.model_validate(about | (run or {})),
