@@ -1,5 +1,6 @@
 import pytest
 from row_files import write_rows
+from vault_files import write_files
 
 from gigamind.datasets.check import check_answers
 from gigamind.datasets.jsonl import read_answers
@@ -10,13 +11,9 @@ from gigamind.vault.notes import read_vault
 
 @pytest.fixture
 def vault(tmp_path):
-    folder = tmp_path / "vault"
-    folder.mkdir()
-    (folder / "휴가.md").write_text(
-        "---\ntitle: 휴가 규정\n---\n연차는 15일이다.", encoding="utf-8"
-    )
-    (folder / "expenses.md").write_text("The limit is 40 euros.", encoding="utf-8")
-    return read_vault(folder)
+    notes = {"휴가.md": "---\ntitle: 휴가 규정\n---\n연차는 15일이다."}
+    notes["expenses.md"] = "The limit is 40 euros."
+    return read_vault(write_files(tmp_path / "vault", notes))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 from row_files import write_rows
+from vault_files import write_files
 
 from gigamind.datasets.check import check_links
 from gigamind.datasets.jsonl import read_links
@@ -15,11 +16,8 @@ ROW = {"id": "1", "source_note": "a", "anchor": "베타", "expected_links": ["b"
 @pytest.fixture
 def held(tmp_path: Path):
     """What becomes of one row, the fields given changed, in a vault of two notes."""
-    root = tmp_path / "vault"
-    root.mkdir()
-    (root / "a.md").write_text("👋 베타", encoding="utf-8")
-    (root / "b.md").write_text("---\ntitle: Beta\n---\n", encoding="utf-8")
-    vault = read_vault(root)
+    notes = {"a.md": "👋 베타", "b.md": "---\ntitle: Beta\n---\n"}
+    vault = read_vault(write_files(tmp_path / "vault", notes))
 
     def run(**fields: object):
         dataset = read_links(write_rows(tmp_path / "links.jsonl", [ROW | fields]))

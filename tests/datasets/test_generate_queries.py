@@ -1,13 +1,12 @@
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from vault_files import write_files
 
 from gigamind.choices import FORMS
 from gigamind.datasets.check import check_queries
 from gigamind.datasets.generate_queries import (
     QueryForms,
-    _GeneratedQueries,
     _queries,
     generate_queries,
 )
@@ -17,24 +16,20 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
-Ask = Callable[..., _GeneratedQueries]
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Ask:
+def ask(tmp_path):
     """The rows of a vault of these notes, path -> text."""
 
-    def run(
-        notes: dict[str, str], most: int = 9, forms=("title", "heading"), **wanted
-    ) -> _GeneratedQueries:
-        for path, text in notes.items():
-            (tmp_path / path).write_text(text, encoding="utf-8")
-        return _queries(read_vault(tmp_path), QueryForms(forms, most, **wanted))
+    def run(notes, most=9, forms=("title", "heading"), **wanted):
+        vault = read_vault(write_files(tmp_path, notes))
+        return _queries(vault, QueryForms(forms, most, **wanted))
 
     return run
 
 
-def texts(made: _GeneratedQueries) -> list[str]:
+def texts(made):
     return [row.query for row in made.rows]
 
 
@@ -138,10 +133,9 @@ def test_the_examples_give_valid_rows_in_several_shapes_and_equal_bytes(tmp_path
 
 
 def test_places_and_numbers_that_cannot_be_are_refused(tmp_path):
-    (tmp_path / "vault").mkdir()
-    (tmp_path / "vault" / "a.md").write_text("# Only a heading")
+    vault = write_files(tmp_path / "vault", {"a.md": "# Only a heading"})
     (tmp_path / "taken").write_text("kept")
-    vault, out = tmp_path / "vault", tmp_path / "out"
+    out = tmp_path / "out"
     titles = QueryForms()
     with pytest.raises(InputError, match="vault: "):
         generate_queries(vault, out, titles)
@@ -231,14 +225,13 @@ def test_a_name_that_another_note_has_too_is_not_asked_about_as_left_out(ask):
 
 
 def test_the_copy_lacks_the_notes_that_are_left_out(tmp_path):
-    vault = tmp_path / "vault"
-    vault.mkdir()
-    for name in ("Alpaca", "Beaver", "Civet"):
-        (vault / f"{name}.md").write_text(f"# {name}\n\nText.\n", encoding="utf-8")
+    names = ("Alpaca", "Beaver", "Civet")
+    notes = {f"{name}.md": f"# {name}\n\nText.\n" for name in names}
+    vault = write_files(tmp_path / "vault", notes)
     wanted = QueryForms(("title",), leave_out=0.3)
     made = generate_queries(vault, tmp_path / "q.jsonl", wanted, tmp_path / "copy")
     copied = {file.name for file in (tmp_path / "copy").iterdir()}
-    assert copied == {"Alpaca.md", "Beaver.md", "Civet.md"} - set(made.left_out)
+    assert copied == notes.keys() - set(made.left_out)
     assert len(made.left_out) == 1
     copy = read_vault(tmp_path / "copy")
     checked = check_queries(read_queries(tmp_path / "q.jsonl"), copy, Identities(copy.notes))

@@ -1,8 +1,9 @@
-import json
 from pathlib import Path
 
 import pytest
 from fit_calibration import Labelled, label
+from row_files import write_rows
+from vault_files import write_files
 
 from gigamind.datasets.check import check_queries
 from gigamind.datasets.jsonl import read_queries
@@ -14,24 +15,18 @@ from gigamind.vault.notes import read_vault
 
 def labelled(folder: Path, unanswerable: int, leave_out: str) -> list[Labelled]:
     """One answerable query of two notes, and so many unanswerable ones."""
-    (folder / "vault").mkdir()
-    for name, text in (
-        ("a", "apple"),
-        ("b", "apple"),
-        ("c", "cherry"),
-        ("d", "plum"),
-        ("e", "pear"),
-    ):
-        (folder / "vault" / f"{name}.md").write_text(text, "utf-8")
+    notes = {"a": "apple", "b": "apple", "c": "cherry", "d": "plum", "e": "pear"}
+    root = write_files(folder / "vault", {f"{name}.md": text for name, text in notes.items()})
     rows = [{"id": "q", "query": "apple", "answerable": True, "expected_notes": ["a.md", "b"]}]
     rows += [
         {"id": f"u{n}", "query": f"zebra {n}", "answerable": False, "expected_notes": []}
         for n in range(unanswerable)
     ]
-    (folder / "q.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    vault = read_vault(folder / "vault")
+    vault = read_vault(root)
     identities = Identities(vault.notes)
-    queries = check_queries(read_queries(folder / "q.jsonl"), vault, identities).usable
+    queries = check_queries(
+        read_queries(write_rows(folder / "q.jsonl", rows)), vault, identities
+    ).usable
     settings = RetrievalSettings(mode="keyword")
     with open_retriever(vault, identities, settings, lambda *_: None) as retriever:
         return label(retriever, queries, leave_out, lambda *_: None, "v1")
