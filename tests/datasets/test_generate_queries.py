@@ -5,11 +5,7 @@ from vault_files import write_files
 
 from gigamind.choices import FORMS
 from gigamind.datasets.check import check_queries
-from gigamind.datasets.generate_queries import (
-    QueryForms,
-    _queries,
-    generate_queries,
-)
+from gigamind.datasets.generate_queries import QueryForms, _queries, generate_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.errors import InputError
 from gigamind.vault.identity import Identities

@@ -12,76 +12,48 @@ from rich.console import Console
 
 from gigamind.formats import moment
 from gigamind.i18n import translator
+from gigamind.reports import document as doc
 from gigamind.reports import html, markdown, terminal
 from gigamind.reports.charts import Course, Trend
-from gigamind.reports.document import (
-    Banner,
-    Block,
-    Bullets,
-    Code,
-    Conditions,
-    Count,
-    Difference,
-    Document,
-    Example,
-    Examples,
-    Facts,
-    Interval,
-    KeyFigure,
-    KeyFigures,
-    Link,
-    Listing,
-    Money,
-    Plot,
-    Proportion,
-    Prose,
-    Result,
-    Section,
-    Side,
-    SideLine,
-    Step,
-    Steps,
-    Table,
-    Time,
-    Verdict,
-    cell_text,
-    shaped,
-)
 
 BAD = '</script><img src=x onerror=pwned()> | `a` **b** \u202eabc @someone "q"'
 SAY = translator("en")
 CHART = Trend("t", [Course("m", [0.2, 0.4])], [True, True], ("a", "b"))
-EXAMPLE = Example(BAD, BAD, BAD, (BAD,), (Side(BAD, (SideLine(BAD, Proportion(0.5), "wrong"),)),))
+EXAMPLE = doc.Example(
+    BAD, BAD, BAD, (BAD,), (doc.Side(BAD, (doc.SideLine(BAD, doc.Proportion(0.5), "wrong"),)),)
+)
 SAMPLES = {
-    Verdict: Verdict("failed", BAD, (BAD,)),
-    Banner: Banner(BAD),
-    Prose: Prose(BAD),
-    Bullets: Bullets((BAD,), warning=True),
-    Conditions: Conditions((("failed", BAD),)),
-    Steps: Steps((Step(BAD, BAD),)),
-    Table: Table.of(
+    doc.Verdict: doc.Verdict("failed", BAD, (BAD,)),
+    doc.Banner: doc.Banner(BAD),
+    doc.Prose: doc.Prose(BAD),
+    doc.Bullets: doc.Bullets((BAD,), warning=True),
+    doc.Conditions: doc.Conditions((("failed", BAD),)),
+    doc.Steps: doc.Steps((doc.Step(BAD, BAD),)),
+    type(doc.table((), ())): doc.table(
         (BAD, "v", "d"),
-        [(BAD, Proportion(0.5, 3), Difference(-0.1, -0.2, -0.05, -0.02, False))],
+        [(BAD, doc.Proportion(0.5, 3), doc.Difference(-0.1, -0.2, -0.05, -0.02, False))],
         BAD,
     ),
-    KeyFigures: KeyFigures((KeyFigure(BAD, Proportion(0.5), Interval(0.4, 0.6), 3, BAD),)),
-    Plot: Plot(CHART, BAD),
-    Examples: Examples(BAD, (EXAMPLE,), 9),
-    Facts: Facts(((BAD, Code(BAD)),)),
-    Listing: Listing("report_item.js", "{}"),
-    Section: Section("s", BAD, (Prose(BAD),), folded=True),
+    doc.KeyFigures: doc.KeyFigures(
+        (doc.KeyFigure(BAD, doc.Proportion(0.5), doc.Interval(0.4, 0.6), 3, BAD),)
+    ),
+    doc.Plot: doc.Plot(CHART, BAD),
+    doc.Examples: doc.Examples(BAD, (EXAMPLE,), 9),
+    doc.Facts: doc.Facts(((BAD, doc.Code(BAD)),)),
+    doc.Listing: doc.Listing("report_item.js", "{}"),
+    doc.Section: doc.Section("s", BAD, (doc.Prose(BAD),), folded=True),
 }
 
 
 def test_there_is_a_sample_and_a_renderer_for_every_block_type():
-    assert set(SAMPLES) == set(get_args(Block))
+    assert set(SAMPLES) == set(get_args(doc.Block))
     macros = html._environment().get_template("blocks.html.jinja").make_module()
     for renderer in (macros, markdown._Page):
-        assert all(hasattr(renderer, block.__name__.lower()) for block in get_args(Block))
+        assert all(hasattr(renderer, block.__name__.lower()) for block in get_args(doc.Block))
 
 
 def _document(block):
-    return Document("title", "subject", (block,))
+    return doc.Document("title", "subject", (block,))
 
 
 @pytest.mark.parametrize("block", SAMPLES.values(), ids=lambda block: type(block).__name__)
@@ -104,18 +76,18 @@ def test_hostile_text_stays_text_in_every_medium(block):
 @pytest.mark.parametrize(
     ("cell", "text"),
     [
-        (None, "–"), (Proportion(0.5), "0.500"), (Proportion(None), "–"),
-        (Interval(0.1, 0.25), "0.100 – 0.250"), (Interval(None, None), "–"),
-        (Difference(-0.104), "−10.4 pp"),
-        (Difference(-0.104, -0.12, 0.001), "−10.4 pp (−12.0 to +0.1)"), (Difference(None), "–"),
-        (Count(1234), "1,234"), (Count(3, 1000), "3 of 1,000"), (Time(12.34, 1), "12.3 ms"),
+        (None, "–"), (doc.Proportion(0.5), "0.500"), (doc.Proportion(None), "–"),
+        (doc.Interval(0.1, 0.25), "0.100 – 0.250"), (doc.Interval(None, None), "–"),
+        (doc.Difference(-0.104), "−10.4 pp"),
+        (doc.Difference(-0.104, -0.12, 0.001), "−10.4 pp (−12.0 to +0.1)"), (doc.Difference(None), "–"),
+        (doc.Count(1234), "1,234"), (doc.Count(3, 1000), "3 of 1,000"), (doc.Time(12.34, 1), "12.3 ms"),
         (moment("2026-01-31T12:00:59+00:00"), "2026-01-31 12:00 UTC"),
         (moment("2026-01-31T12:00:59+09:00"), "2026-01-31 12:00 +09:00"),
-        (Money(0.0123), "0.012300 USD"), (Link("x", "u"), "x"), (Result("passed"), "passed"),
+        (doc.Money(0.0123), "0.012300 USD"), (doc.Link("x", "u"), "x"), (doc.Result("passed"), "passed"),
     ],
 )  # fmt: skip
 def test_each_type_of_value_has_one_format(cell, text):
-    assert cell_text(cell, SAY) == text
+    assert doc.cell_text(cell, SAY) == text
 
 
 def test_proportions_and_differences_are_never_mixed_up_in_a_table():
@@ -129,8 +101,8 @@ def test_proportions_and_differences_are_never_mixed_up_in_a_table():
 
 
 def test_differences_of_a_table_share_one_axis():
-    rows = [("a", Difference(-0.2, -0.4, 0.0)), ("b", Difference(0.1, 0.0, 0.2))]
-    page = html.render_html(_document(Table.of(("m", "d"), rows)), SAY)
+    rows = [("a", doc.Difference(-0.2, -0.4, 0.0)), ("b", doc.Difference(0.1, 0.0, 0.2))]
+    page = html.render_html(_document(doc.table(("m", "d"), rows)), SAY)
     zeros = re.findall(r'class="zero" x="([\d.]+)"', page)
     dots = re.findall(r'class="dot" x="([\d.]+)"', page)
     assert zeros == ["50.0", "50.0"]
@@ -139,18 +111,18 @@ def test_differences_of_a_table_share_one_axis():
 
 def test_a_legend_explains_only_what_is_drawn():
     def legends(difference):
-        page = html.render_html(_document(Table.of(("m", "d"), [("a", difference)])), SAY)
+        page = html.render_html(_document(doc.table(("m", "d"), [("a", difference)])), SAY)
         return "Bars" in page, "at the limit" in page
 
-    assert legends(Difference(0.1, 0.0, 0.2, -0.02)) == (True, True)
-    assert legends(Difference(0.1, 0.0, 0.2)) == (True, False)
-    assert legends(Difference(0.1, limit=-0.02)) == (False, True)
-    assert legends(Difference(0.1)) == (False, False)
+    assert legends(doc.Difference(0.1, 0.0, 0.2, -0.02)) == (True, True)
+    assert legends(doc.Difference(0.1, 0.0, 0.2)) == (True, False)
+    assert legends(doc.Difference(0.1, limit=-0.02)) == (False, True)
+    assert legends(doc.Difference(0.1)) == (False, False)
 
 
 def test_lines_of_a_file_keep_their_line_ends_on_pages_and_are_not_on_the_terminal():
     lines = '[search]\nmode = "hybrid"\nnotes = "a|b"'
-    document = _document(Steps((Step("put", lines),)))
+    document = _document(doc.Steps((doc.Step("put", lines),)))
     out = io.StringIO()
     terminal.show(document, Console(file=out), SAY)
     assert not out.getvalue()
@@ -164,8 +136,8 @@ def test_lines_of_a_file_keep_their_line_ends_on_pages_and_are_not_on_the_termin
 
 
 def test_the_terminal_leaves_sections_out_and_a_comment_folds_them():
-    section = Section("s", "inside", (Prose("hidden"),), folded=True)
-    document = Document("title", "subject", (Verdict("passed", "fine"), section))
+    section = doc.Section("s", "inside", (doc.Prose("hidden"),), folded=True)
+    document = doc.Document("title", "subject", (doc.Verdict("passed", "fine"), section))
     out = io.StringIO()
     terminal.show(document, Console(file=out), SAY)
     assert "fine" in out.getvalue()
@@ -175,15 +147,15 @@ def test_the_terminal_leaves_sections_out_and_a_comment_folds_them():
 
 
 def test_at_most_three_warnings_come_first_each_once():
-    page = shaped("t", "s", verdict=None, warnings=["a", "b", "a", "c", "d"])
+    page = doc.shaped("t", "s", verdict=None, warnings=["a", "b", "a", "c", "d"])
     [first, rest] = page.blocks
-    assert first == Bullets(("a", "b", "c"), warning=True)
-    assert isinstance(rest, Section)
-    assert rest.blocks == (Bullets(("d",)),)
+    assert first == doc.Bullets(("a", "b", "c"), warning=True)
+    assert isinstance(rest, doc.Section)
+    assert rest.blocks == (doc.Bullets(("d",)),)
 
 
 def test_a_page_has_one_heading_of_the_first_level_and_one_policy():
-    for verdict in (Verdict("passed", "fine"), Banner("wait"), None):
-        page = html.render_html(shaped("t", "s", verdict=verdict), SAY)
+    for verdict in (doc.Verdict("passed", "fine"), doc.Banner("wait"), None):
+        page = html.render_html(doc.shaped("t", "s", verdict=verdict), SAY)
         assert page.count("<h1") == 1
         assert page.count("Content-Security-Policy") == 1

@@ -15,20 +15,7 @@ from search_records import make_hit, make_item, make_record, make_slice
 from gigamind.i18n import translator
 from gigamind.records.schema import ErrorReport, IntervalReport, PassageReport
 from gigamind.release.compare import compare
-from gigamind.reports.document import (
-    Bullets,
-    Code,
-    Count,
-    Examples,
-    Interval,
-    KeyFigures,
-    Listing,
-    Proportion,
-    Section,
-    Table,
-    Time,
-    Verdict,
-)
+from gigamind.reports import document as doc
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import Outcome, run_document
@@ -65,12 +52,14 @@ def document(record, **outcome):
 
 def section(record, name, **outcome):
     page = document(record, **outcome)
-    return next((b.blocks for b in page.blocks if isinstance(b, Section) and b.id == name), None)
+    return next(
+        (b.blocks for b in page.blocks if isinstance(b, doc.Section) and b.id == name), None
+    )
 
 
 def table(blocks, columns):
     """Return the rows of the table with this number of columns."""
-    (found,) = (b for b in blocks if isinstance(b, Table) and len(b.columns) == columns)
+    (found,) = (b for b in blocks if isinstance(b, doc.Table) and len(b.columns) == columns)
     return list(found.rows)
 
 
@@ -104,15 +93,15 @@ def test_the_three_worst_failures_are_examples_with_their_first_results():
     hits = tuple(make_hit(f"{n}.md", 0.5 - n / 10) for n in range(5))
     items = [make_item(n, metrics={"mrr": 1 / n}) for n in range(1, 5)]
     lost = make_item(9, metrics={"mrr": 0.0}, ranking=hits, expected_notes=("4.md",))
-    examples = find(document(make_record((*items, lost))).blocks, Examples)
+    examples = find(document(make_record((*items, lost))).blocks, doc.Examples)
     assert [example.id for example in examples.items] == ["q9", "q4", "q3"]
     assert examples.of == 4
     (side,) = examples.items[0].sides
     assert [line.value for line in side.lines] == [
-        Proportion(h.base_score) for h in (*hits[:3], hits[4])
+        doc.Proportion(h.base_score) for h in (*hits[:3], hits[4])
     ]
     assert [line.mark for line in side.lines] == ["", "", "", "expected"]
-    assert find(document(make_record(items[:1])).blocks, Examples) is None
+    assert find(document(make_record(items[:1])).blocks, doc.Examples) is None
 
 
 @pytest.mark.parametrize(("failed", "shown"), [(0, None), (9, 9), (10, 10), (11, 10)])
@@ -122,14 +111,14 @@ def test_ten_failures_are_listed_of_all(failed, shown):
     if shown is None:
         assert blocks is None
     else:
-        assert [row[1] for row in table(blocks, 4)] == [Code(f"q{n}") for n in range(shown)]
-        assert find(blocks, Table).caption.values["of"] == failed
+        assert [row[1] for row in table(blocks, 4)] == [doc.Code(f"q{n}") for n in range(shown)]
+        assert find(blocks, doc.Table).caption.values["of"] == failed
 
 
 def test_metrics_have_their_intervals_in_the_order_of_rank():
-    rows = list(find(section(make_record(counts=NONE_LEFT), "metrics"), Table).rows)
+    rows = list(find(section(make_record(counts=NONE_LEFT), "metrics"), doc.Table).rows)
     assert [row[:4] for row in rows] == [
-        (label, Proportion(value), Interval(value, value), Count(2))
+        (label, doc.Proportion(value), doc.Interval(value, value), doc.Count(2))
         for label, value in (("hit@1", 0.5), ("hit@10", 1.0), ("MRR", 0.75), ("nDCG@10", 0.8125))
     ]
 
@@ -145,14 +134,17 @@ def test_the_verdicts_are_counted_beside_those_of_other_thresholds_and_judges(re
     blocks = section(record, "judge")
     # Scores 0.2 and 0.4 are unanswerable, 0.5 and 0.6 answerable: 0.45 separates all four.
     assert [row[1:4] for row in table(blocks, 6)] == [
-        (Proportion(0.3), Count(0, 2), Count(1, 2)),
-        (Proportion(pytest.approx(0.45)), Count(0, 2), Count(0, 2)),
-        (Proportion(0.5), Count(1, 2), Count(0, 2)),
-        (Proportion(None), Count(2, 2), Count(0, 2)),
+        (doc.Proportion(0.3), doc.Count(0, 2), doc.Count(1, 2)),
+        (doc.Proportion(pytest.approx(0.45)), doc.Count(0, 2), doc.Count(0, 2)),
+        (doc.Proportion(0.5), doc.Count(1, 2), doc.Count(0, 2)),
+        (doc.Proportion(None), doc.Count(2, 2), doc.Count(0, 2)),
     ]
     # No threshold up to 0.2 refuses a query; beyond 0.6, all are refused.
     first, *_others, last = table(blocks, 5)
-    assert (first[1:3], last[1:3]) == ((Count(0, 2), Count(2, 2)), (Count(2, 2), Count(0, 2)))
+    assert (first[1:3], last[1:3]) == (
+        (doc.Count(0, 2), doc.Count(2, 2)),
+        (doc.Count(2, 2), doc.Count(0, 2)),
+    )
 
 
 def test_a_bad_judge_is_improved_by_a_command_with_a_threshold_that_is_better(record):
@@ -174,8 +166,8 @@ def test_a_bad_judge_is_improved_by_a_command_with_a_threshold_that_is_better(re
 def test_without_unanswerable_queries_no_other_threshold_is_shown():
     items = (make_item(1, judged_unanswerable=True, top_base_score=0.1), make_item(2))
     blocks = section(make_record(items, counts=NONE_LEFT), "judge")
-    assert [row[2] for row in table(blocks, 6)] == [Count(1, 2)]
-    assert find(blocks, Table) == blocks[-1]
+    assert [row[2] for row in table(blocks, 6)] == [doc.Count(1, 2)]
+    assert find(blocks, doc.Table) == blocks[-1]
 
 
 def test_results_without_a_label_are_counted_only_if_there_are_labels():
@@ -206,8 +198,8 @@ def test_slices_come_from_the_whole_to_its_parts():
         "cross-lingual (query and note in different languages)", "difficulty: easy",
         "difficulty: hard", "difficulty: strange", "tag: many", "tag: few",
     ]  # fmt: skip
-    assert rows[2][1:5] == (Count(2), Count(0), Proportion(0.5), Proportion(0.75))
-    assert rows[2][-1] == Proportion(None)
+    assert rows[2][1:5] == (doc.Count(2), doc.Count(0), doc.Proportion(0.5), doc.Proportion(0.75))
+    assert rows[2][-1] == doc.Proportion(None)
 
 
 def test_columns_of_slices_have_values_and_differ():
@@ -216,7 +208,7 @@ def test_columns_of_slices_have_values_and_differ():
     small = make_slice(2, 0, search=search, intervals=known)
     summary = {"overall": small, "by_language": {"en": small}}
     blocks = section(make_record(summary=summary, counts=NONE_LEFT), "slices")
-    labels = list(find(blocks, Table).columns)
+    labels = list(find(blocks, doc.Table).columns)
     assert labels[3:] == ["hit@1", "nDCG@4", "recall@4"]  # MRR is equal to hit@1, and no F1
 
 
@@ -226,11 +218,11 @@ def test_a_run_without_slices_has_no_section_on_them():
 
 def test_times_are_in_milliseconds_and_those_that_were_not_measured_left_out():
     blocks = section(make_record(), "latency")
-    times = [Time(1234.56, 1)] * 3
-    assert [row[1] for row in table(blocks, 2)] == [*times, Time(2500.4), Time(10.0)]
+    times = [doc.Time(1234.56, 1)] * 3
+    assert [row[1] for row in table(blocks, 2)] == [*times, doc.Time(2500.4), doc.Time(10.0)]
     performance = make_record().summary.performance.model_copy(update={"cold_start_ms": 3000.0})
     cold = section(make_record(summary={"performance": performance}), "latency")
-    assert [row[1] for row in table(cold, 2)][3] == Time(3000.0)
+    assert [row[1] for row in table(cold, 2)][3] == doc.Time(3000.0)
 
 
 def test_a_baseline_is_shown_in_the_list_beside_the_run(record):
@@ -238,7 +230,7 @@ def test_a_baseline_is_shown_in_the_list_beside_the_run(record):
     baseline = KINDS["search"].take_snapshot(before)
     comparison = compare(baseline, KINDS["search"].take_snapshot(record))
     listing = SearchView().listing(record, EN, comparison, baseline)
-    data = json.loads(find(listing.blocks, Listing).data)
+    data = json.loads(find(listing.blocks, doc.Listing).data)
     item, same = data["items"][:2]
     assert data["compared"] is True
     assert item[4] & 32  # better
@@ -251,14 +243,14 @@ def test_a_baseline_is_shown_in_the_list_beside_the_run(record):
 def test_a_run_without_any_query_still_gives_a_page():
     nothing = {"queries_total": 0, "queries_answerable": 0, "queries_unanswerable": 0}
     page = document(make_record((), counts=nothing))
-    assert find(page.blocks, KeyFigures) is None
-    assert find(page.blocks, Verdict).state == "measured"
+    assert find(page.blocks, doc.KeyFigures) is None
+    assert find(page.blocks, doc.Verdict).state == "measured"
     assert "<h1>" in render_html(page, EN)
 
 
 def test_warnings_of_the_run_come_first():
     page = document(make_record(run={"warnings": ("a", "b")}))
-    assert find(page.blocks, Bullets).items == ("a", "b")
+    assert find(page.blocks, doc.Bullets).items == ("a", "b")
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])

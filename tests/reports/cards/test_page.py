@@ -6,20 +6,8 @@ from cards_by_hand import card, figure, group, scale
 from rich.console import Console
 
 from gigamind.i18n import translator
+from gigamind.reports import document as doc
 from gigamind.reports.card import card_document
-from gigamind.reports.document import (
-    Bullets,
-    Conditions,
-    Count,
-    Examples,
-    Facts,
-    Interval,
-    Proportion,
-    Prose,
-    Section,
-    Steps,
-    Table,
-)
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.terminal import show
@@ -35,18 +23,18 @@ def block(made, kind, section=""):
     """Return the first block of a kind; of the section with this ID, if given."""
     blocks = document(made).blocks
     if section:
-        (found,) = (b for b in blocks if isinstance(b, Section) and b.id == section)
+        (found,) = (b for b in blocks if isinstance(b, doc.Section) and b.id == section)
         blocks = found.blocks
     return next((b for b in blocks if isinstance(b, kind)), None)
 
 
 def warnings(made):
     """Return the values of all warnings: those of the first screen, then the others."""
-    found = [b for b in document(made).blocks if isinstance(b, Bullets)]
+    found = [b for b in document(made).blocks if isinstance(b, doc.Bullets)]
     found += [
         inner
         for b in document(made).blocks
-        if isinstance(b, Section) and b.id == "warnings"
+        if isinstance(b, doc.Section) and b.id == "warnings"
         for inner in b.blocks
     ]
     return [text.values for bullets in found for text in bullets.items]
@@ -81,7 +69,7 @@ def test_the_verdict_names_the_worst_of_several_requirements():
     low = scale(name="supported", overall=group(cohen_kappa=figure(0.3, 0.1, 0.39)))
     made = card(scale(overall=group(29, 10)), low)
     assert document(made).headline.values["reason"].values["what"] == "supported claims"
-    ((state, _text),) = block(made, Conditions).items
+    ((state, _text),) = block(made, doc.Conditions).items
     assert state == "inconclusive"
 
 
@@ -102,12 +90,12 @@ def test_items_without_a_verdict_are_no_evidence():
 def test_a_report_without_any_verdict_has_no_table():
     made = card(scale(overall=group(0, 0), flips=None, misses=(), missed=0), attacks=None)
     assert document(made).verdict.state == "inconclusive"
-    assert block(made, Table) is None
+    assert block(made, doc.Table) is None
 
 
 def test_the_next_step_fits_the_verdict(tmp_path):
     def commands(made):
-        steps = next((b for b in document(made, tmp_path).blocks if isinstance(b, Steps)), None)
+        steps = next((b for b in document(made, tmp_path).blocks if isinstance(b, doc.Steps)), None)
         return [step.command for step in steps.items]
 
     assert commands(card()) == [f"gigamind compare BASELINE RUN --judge-card {tmp_path}"]
@@ -115,7 +103,7 @@ def test_the_next_step_fits_the_verdict(tmp_path):
     bad = card(scale(overall=group(cohen_kappa=figure(0.3, 0.1, 0.39))))
     assert commands(few) == commands(bad) == [""]
     labels = [
-        block(card(scale(overall=group(29, 10), **changes)), Steps).items[0].label
+        block(card(scale(overall=group(29, 10), **changes)), doc.Steps).items[0].label
         for changes in ({}, {"headline": None})
     ]
     assert labels[0] != labels[1]  # where all judged items have a label, more items are needed
@@ -125,12 +113,12 @@ def test_the_next_step_fits_the_verdict(tmp_path):
 
 
 def test_the_table_shows_each_requirement_with_its_limit():
-    found = [tuple(row) for row in block(card(), Table).rows]
+    found = [tuple(row) for row in block(card(), doc.Table).rows]
     values = [(row[1], row[2], row[3], row[4], row[5].state) for row in found]
     assert values == [
-        (Proportion(0.6), Interval(0.7, 0.9), Count(100), "≥ 0.400", "passed"),
-        (Proportion(0.05), Interval(0.02, 0.08), Count(200), "≤ 0.100", "passed"),
-        (Proportion(0.075), Interval(0.026, 0.199), Count(40), "≤ 0.200", "passed"),
+        (doc.Proportion(0.6), doc.Interval(0.7, 0.9), doc.Count(100), "≥ 0.400", "passed"),
+        (doc.Proportion(0.05), doc.Interval(0.02, 0.08), doc.Count(200), "≤ 0.100", "passed"),
+        (doc.Proportion(0.075), doc.Interval(0.026, 0.199), doc.Count(40), "≤ 0.200", "passed"),
     ]
 
 
@@ -138,13 +126,13 @@ def test_the_worst_scale_comes_first():
     graded = {"quadratic_kappa": figure(0.3, 0.1, 0.5), "mean_absolute_error": figure(0.1)}
     utility = group(60, None).model_copy(update={"figures": graded, "bins": ()})
     made = card(scale(), scale(name="utility", kind="graded", overall=utility, by_language={}))
-    first, second, *_others = block(made, Table).rows
+    first, second, *_others = block(made, doc.Table).rows
     assert (first[0].values["scale"], first[-1].state) == ("utility", "failed")
     assert (second[0].values["scale"], second[-1].state) == ("unanswerable", "passed")
 
 
 def test_requirements_that_were_not_measured_have_no_row():
-    assert len(list(block(card(scale(flips=None), attacks=None), Table).rows)) == 1
+    assert len(list(block(card(scale(flips=None), attacks=None), doc.Table).rows)) == 1
 
 
 # Warnings
@@ -188,7 +176,7 @@ def test_what_was_not_measured_is_a_warning():
         {},  # no attacks
         {},  # one run
     ]
-    assert len(block(made, Bullets).items) == 3
+    assert len(block(made, doc.Bullets).items) == 3
 
 
 def test_a_judge_without_a_model_needs_no_repetitions_or_attacks():
@@ -209,11 +197,11 @@ def claims(answers, **figures):
 
 
 def test_the_number_of_answers_is_in_the_table():
-    kappa, flips, attacks = block(card(claims(30)), Table).rows
-    assert (kappa[3], kappa[4]) == (Count(100), Count(30))
-    assert (flips[3], flips[4]) == (Count(200), Count(30))
-    assert attacks[4] == Count(None)
-    assert len(block(card(), Table).columns) == 6
+    kappa, flips, attacks = block(card(claims(30)), doc.Table).rows
+    assert (kappa[3], kappa[4]) == (doc.Count(100), doc.Count(30))
+    assert (flips[3], flips[4]) == (doc.Count(200), doc.Count(30))
+    assert attacks[4] == doc.Count(None)
+    assert len(block(card(), doc.Table).columns) == 6
 
 
 def test_few_answers_of_a_class_are_a_warning():
@@ -228,45 +216,45 @@ def test_few_answers_of_a_class_are_a_warning():
 def test_every_metric_of_a_scale_is_in_its_section():
     made = card()
     metrics, by_language = (
-        b for b in document(made).only("scale-1").blocks[-1].blocks if isinstance(b, Table)
+        b for b in document(made).only("scale-1").blocks[-1].blocks if isinstance(b, doc.Table)
     )
     sensitivity = rows(metrics)["sensitivity"]
-    assert sensitivity[:3] == (Proportion(0.8), Interval(0.7, 0.9), Count(100))
+    assert sensitivity[:3] == (doc.Proportion(0.8), doc.Interval(0.7, 0.9), doc.Count(100))
     assert [group.title for group in by_language.groups] == ["English", "Korean"]
 
 
 def test_the_corrected_mean_has_its_own_section():
-    judged, labelled, corrected = block(card(), Table, "means").rows
-    assert judged[1:] == (Proportion(0.4), Interval(None, None), Count(300))
-    assert labelled[1:] == (Proportion(0.3), Interval(0.2, 0.4), Count(100))
-    assert corrected[1:] == (Proportion(0.32), Interval(0.25, 0.39), Count(100))
-    assert block(card(), Prose, "means").text.values["weights"][0].values["value"] == "0.50"
+    judged, labelled, corrected = block(card(), doc.Table, "means").rows
+    assert judged[1:] == (doc.Proportion(0.4), doc.Interval(None, None), doc.Count(300))
+    assert labelled[1:] == (doc.Proportion(0.3), doc.Interval(0.2, 0.4), doc.Count(100))
+    assert corrected[1:] == (doc.Proportion(0.32), doc.Interval(0.25, 0.39), doc.Count(100))
+    assert block(card(), doc.Prose, "means").text.values["weights"][0].values["value"] == "0.50"
 
 
 def test_sections_without_content_are_left_out():
     made = card(scale(headline=None, misses=(), missed=0))
-    sections = [b.id for b in document(made).blocks if isinstance(b, Section)]
+    sections = [b.id for b in document(made).blocks if isinstance(b, doc.Section)]
     assert sections == ["scale-1", "run"]
-    assert block(made, Examples) is None
+    assert block(made, doc.Examples) is None
 
 
 def test_the_largest_errors_are_shown_with_their_share():
-    shown = block(card(), Examples)
+    shown = block(card(), doc.Examples)
     (item,) = shown.items
     assert (item.id, item.title, shown.of) == ("q1", "배포는 언제?", 30)
     miss, stated = (part.values for part in item.what.values["parts"])
     assert (miss["label"], miss["verdict"], stated["confidence"]) == ("yes", "no", "0.970")
     assert [line.text for line in item.sides[0].lines] == ["매주 금요일"]
-    assert block(card(), Examples, "scale-1") is None  # all are on the first screen
+    assert block(card(), doc.Examples, "scale-1") is None  # all are on the first screen
     miss = scale().misses[0].model_copy(update={"confidence": None, "quotes": ()})
     many = card(scale(misses=(miss,) * 4))
-    assert len(block(many, Examples).items) == 3
-    assert len(block(many, Examples, "scale-1").items) == 4
-    assert "confidence" not in block(many, Examples).items[0].what.values
+    assert len(block(many, doc.Examples).items) == 3
+    assert len(block(many, doc.Examples, "scale-1").items) == 4
+    assert "confidence" not in block(many, doc.Examples).items[0].what.values
 
 
 def test_the_judge_is_in_the_details():
-    facts = dict(block(card(), Facts, "run").rows)
+    facts = dict(block(card(), doc.Facts, "run").rows)
     assert facts["judge fingerprint"].text == "f" * 64
     assert facts["runs"] == "run-1, run-2"
 

@@ -10,16 +10,8 @@ from link_records import make_links, make_note
 from gigamind.i18n import translator
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import Policy, Release
-from gigamind.reports.document import (
-    Count,
-    KeyFigures,
-    Listing,
-    Proportion,
-    Section,
-    Table,
-    Verdict,
-)
+from gigamind.release.policy import Release
+from gigamind.reports import document as doc
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import Outcome, run_document
@@ -52,9 +44,9 @@ def test_a_run_that_suggested_nothing_has_another_result():
 
 def test_key_figures_have_the_highest_value_that_the_dataset_allows():
     page = document(make_links(make_note()))
-    values = {str(f.label): f.value for f in find(page.blocks, KeyFigures).figures}
-    assert values["recall@5"] == Proportion(0.5, ceiling=0.75)
-    assert values["precision@5"] == Proportion(1 / 3)
+    values = {str(f.label): f.value for f in find(page.blocks, doc.KeyFigures).figures}
+    assert values["recall@5"] == doc.Proportion(0.5, ceiling=0.75)
+    assert values["precision@5"] == doc.Proportion(1 / 3)
     rendered = render_html(page, EN)
     assert rendered.count('class="ceiling"') == 1
     for text in (rendered, render_markdown(page, EN)):
@@ -70,9 +62,9 @@ def test_the_notes_with_the_most_missed_links_are_the_examples():
     missed, suggested = examples.items[1].sides
     assert [line.value for line in missed.lines] == ["target note not suggested"]
     assert [(line.mark, line.value) for line in suggested.lines] == [
-        ("expected", Proportion(0.9)),
-        ("", Proportion(0.5)),
-        ("", Proportion(0.25)),
+        ("expected", doc.Proportion(0.9)),
+        ("", doc.Proportion(0.5)),
+        ("", doc.Proportion(0.25)),
     ]
 
 
@@ -84,16 +76,16 @@ def test_missed_links_are_grouped_by_cause_with_a_few_examples():
         make_links(*notes, make_note(note="low.md", misses=(low,))),
         misses={"no_candidate": 5, "ranked_too_low": 1, "namesake": 0},
     )
-    table = find(section(document(record), "misses").blocks, Table)
+    table = find(section(document(record), "misses").blocks, doc.Table)
     first, second = table.groups
     assert "3 of 5" in first.title
     assert [row[0] for row in first.rows] == ["0.md", "1.md", "2.md"]
-    assert [row[2:4] for row in second.rows] == [(Count(7), Proportion(0.25))]
+    assert [row[2:4] for row in second.rows] == [(doc.Count(7), doc.Proportion(0.25))]
 
 
 def test_columns_without_a_value_are_left_out():
     record = counted(make_links(make_note()), misses={"no_candidate": 1})
-    assert len(find(section(document(record), "misses").blocks, Table).columns) == 2
+    assert len(find(section(document(record), "misses").blocks, doc.Table).columns) == 2
 
 
 def test_thresholds_that_leave_out_no_other_suggestion_are_no_rows():
@@ -106,23 +98,23 @@ def test_thresholds_that_leave_out_no_other_suggestion_are_no_rows():
     sweep = (first, equal, fewer, last)
     record = replace(record, summary=record.summary.model_copy(update={"sweep": sweep}))
     blocks = section(document(record), "thresholds").blocks
-    assert [row[:2] for row in find(blocks, Table).rows] == [
-        ("0.03", Count(3)),
-        ("0.50", Count(2)),
+    assert [row[:2] for row in find(blocks, doc.Table).rows] == [
+        ("0.03", doc.Count(3)),
+        ("0.50", doc.Count(2)),
     ]
 
 
 def test_languages_are_compared_if_there_are_two():
     record = make_links(make_note())
-    sections = {b.id for b in document(record).blocks if isinstance(b, Section)}
+    sections = {b.id for b in document(record).blocks if isinstance(b, doc.Section)}
     assert "thresholds" in sections
     assert not {"slices", "misses"} & sections
     part = record.summary.overall
     by_language = {"en": part, "ko": part}
     two = replace(record, summary=record.summary.model_copy(update={"by_language": by_language}))
     blocks = section(document(two), "slices").blocks
-    assert [row[1:4] for row in find(blocks, Table).rows] == [
-        (Count(1), Proportion(1 / 3), Proportion(0.5, ceiling=0.75))
+    assert [row[1:4] for row in find(blocks, doc.Table).rows] == [
+        (doc.Count(1), doc.Proportion(1 / 3), doc.Proportion(0.5, ceiling=0.75))
     ] * 3
 
 
@@ -145,7 +137,7 @@ def test_hostile_text_stays_text_and_the_page_runs_only_its_own_script(lang):
 def test_a_run_without_a_note_still_gives_a_page():
     page = document(make_links(status="interrupted"))
     assert "<h1>" in render_html(page, EN)
-    assert not any(isinstance(b, Section) and b.id == "list" for b in page.blocks)
+    assert not any(isinstance(b, doc.Section) and b.id == "list" for b in page.blocks)
 
 
 def test_a_comparison_has_its_verdict_and_the_list_has_both_runs():
@@ -164,8 +156,8 @@ def test_a_comparison_has_its_verdict_and_the_list_has_both_runs():
         comparison=comparison, gate=judge_release(comparison, Policy.read(None), "ga")
     )
     page = document(after, Outcome(release=release, baseline=baseline))
-    assert find(page.blocks, Verdict).state == "failed"
-    data = json.loads(find(section(page, "list").blocks, Listing).data)
+    assert find(page.blocks, doc.Verdict).state == "failed"
+    data = json.loads(find(section(page, "list").blocks, doc.Listing).data)
     assert data["compared"] is True
     assert data["items"][0][3] == "worse"
     assert data["items"][0][10] == ["1 / 2", "1 / 3"]
