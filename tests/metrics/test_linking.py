@@ -1,18 +1,20 @@
 import pytest
 
-from gigamind.metrics.links import LinkedNote, Suggested, reliability, summarise_links, sweep_links
+from gigamind.metrics import links
 from gigamind.metrics.spec import cutoffs
 from gigamind.stats.agreement import expected_calibration_error
 
 
-def suggested(target, confidence=0.5, *, exact=None, novel=True, accepted=None) -> Suggested:
-    return Suggested(target, confidence, exact, novel, accepted)
+def suggested(target, confidence=0.5, *, exact=None, novel=True, accepted=None) -> links.Suggested:
+    return links.Suggested(target, confidence, exact, novel, accepted)
 
 
-def note(name, suggestions, expected, unlinked=None, language="en") -> LinkedNote:
+def note(name, suggestions, expected, unlinked=None, language="en") -> links.LinkedNote:
     shown = tuple(suggestions)
     sets = tuple(frozenset(targets.split()) for targets in expected)
-    return LinkedNote(name, language, shown, shown if unlinked is None else tuple(unlinked), sets)
+    return links.LinkedNote(
+        name, language, shown, shown if unlinked is None else tuple(unlinked), sets
+    )
 
 
 # Two of four suggestions are right; one is at the removed place; one target is linked already; of three expected links
@@ -32,7 +34,7 @@ SECOND = note("b", [], ["x"])
 
 
 def test_the_figures_of_one_note_by_hand():
-    values = FIRST.values(5)
+    values = links.note_values(FIRST, 5)
     expected = {
         "precision_at_5": 2 / 4,
         "precision_at_5_ceiling": 1.0,  # x, y, z and q are right, and four were suggested
@@ -53,7 +55,7 @@ def test_the_figures_of_one_note_by_hand():
 
 
 def test_a_note_without_suggestions_has_no_precision_but_a_recall():
-    values = SECOND.values(5)
+    values = links.note_values(SECOND, 5)
     assert values["precision_at_5"] is None
     assert values["precision_over_5"] == 0.0
     assert values["recall_at_5"] == 0.0
@@ -62,7 +64,7 @@ def test_a_note_without_suggestions_has_no_precision_but_a_recall():
 
 
 def test_figures_over_notes_are_sums_divided():
-    found = summarise_links([SECOND, FIRST], 5, seed=1)
+    found = links.summarise_links([SECOND, FIRST], 5, seed=1)
     assert found["precision_at_5"].value == pytest.approx(2 / 4)
     assert found["precision_at_5"].n == 1
     assert found["precision_over_5"].value == pytest.approx(2 / 10)
@@ -72,8 +74,8 @@ def test_figures_over_notes_are_sums_divided():
     # (0.5 + z^2 / 3.2 + z sqrt(0.25 / 1.6 + z^2 / 10.24)) / (1 + z^2 / 1.6)
     high = pytest.approx(0.9201, abs=1e-4)
     assert (found["recall_at_5"].low, found["recall_at_5"].high) == (0.0, high)
-    assert found == summarise_links([FIRST, SECOND], 5, seed=1)
-    assert summarise_links([], 5, seed=1) == {}
+    assert found == links.summarise_links([FIRST, SECOND], 5, seed=1)
+    assert links.summarise_links([], 5, seed=1) == {}
 
 
 @pytest.mark.parametrize(
@@ -84,13 +86,13 @@ def test_cutoffs_end_at_topk(topk, expected):
 
 
 def test_two_suggestions_for_one_expected_link_are_two_hits_and_one_found():
-    values = note("a", [suggested("x"), suggested("y")], ["x y"]).values(5)
+    values = links.note_values(note("a", [suggested("x"), suggested("y")], ["x y"]), 5)
     assert values["precision_at_5"] == 1.0
     assert values["recall_at_5"] == 1.0
 
 
 def test_the_sweep_keeps_what_reaches_the_floor():
-    points = {point.min_confidence: point for point in sweep_links([FIRST, SECOND], 5)}
+    points = {point.min_confidence: point for point in links.sweep_links([FIRST, SECOND], 5)}
     assert len(points) == 21
     assert (points[0.0].suggested, points[0.0].precision, points[0.0].recall) == (4, 0.5, 0.5)
     assert (points[0.6].suggested, points[0.6].precision) == (3, pytest.approx(2 / 3))
@@ -102,7 +104,7 @@ def test_the_sweep_keeps_what_reaches_the_floor():
 def test_the_precision_of_a_floor_has_wilsons_interval_of_as_many_suggestions_as_there_are_notes():
     """Of (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n), z² = 3.8415 and p = 1: from 1 / (1 + z²/n) to 1."""
     right = [note(name, [suggested("x", 0.9), suggested("y", 0.9)], ["x", "y"]) for name in "ab"]
-    points = {point.min_confidence: point for point in sweep_links(right, 5)}
+    points = {point.min_confidence: point for point in links.sweep_links(right, 5)}
     assert (points[0.3].suggested, points[0.3].precision) == (4, 1.0)
     assert points[0.3].low == pytest.approx(1 / (1 + 3.8415 / 2), abs=1e-5)
     assert points[0.3].high == 1.0
@@ -111,7 +113,7 @@ def test_the_precision_of_a_floor_has_wilsons_interval_of_as_many_suggestions_as
 
 def test_reliability_puts_the_highest_confidence_into_the_last_bin():
     notes = [note("a", [suggested("x", 1.0), suggested("w", 0.9), suggested("v", 0.15)], ["x"])]
-    bins = reliability(notes)
+    bins = links.reliability(notes)
     assert [(one.low, one.high, one.outcome.n, one.outcome.value) for one in bins] == [
         (0.1, 0.2, 1, 0.0),
         (0.9, 1.0, 2, 0.5),

