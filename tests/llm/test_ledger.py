@@ -23,7 +23,7 @@ def test_totals_are_sums_over_every_attempt():
         row("server_error"), row("invalid_output", Usage(3, 1)), row("ok", Usage(3, 1, 2)),
         Attempt("q", 1, "store", "ok", "m"),
     ]  # fmt: skip
-    found = totals(rows)
+    found = Totals.of(rows)
     assert (found.http_calls, found.store_hits) == (3, 1)
     assert (found.prompt_tokens, found.completion_tokens, found.cached_tokens) == (6, 2, 2)
     assert found.pico_usd == 4 * 150_000 + 2 * 75_000 + 2 * 600_000

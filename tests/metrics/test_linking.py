@@ -34,7 +34,7 @@ SECOND = note("b", [], ["x"])
 
 
 def test_the_figures_of_one_note_by_hand():
-    values = links.note_values(FIRST, 5)
+    values = FIRST.values(5)
     expected = {
         "precision_at_5": 2 / 4,
         "precision_at_5_ceiling": 1.0,  # x, y, z and q are right, and four were suggested
@@ -55,7 +55,7 @@ def test_the_figures_of_one_note_by_hand():
 
 
 def test_a_note_without_suggestions_has_no_precision_but_a_recall():
-    values = links.note_values(SECOND, 5)
+    values = SECOND.values(5)
     assert values["precision_at_5"] is None
     assert values["precision_over_5"] == 0.0
     assert values["recall_at_5"] == 0.0
@@ -86,7 +86,7 @@ def test_cutoffs_end_at_topk(topk, expected):
 
 
 def test_two_suggestions_for_one_expected_link_are_two_hits_and_one_found():
-    values = links.note_values(note("a", [suggested("x"), suggested("y")], ["x y"]), 5)
+    values = note("a", [suggested("x"), suggested("y")], ["x y"]).values(5)
     assert values["precision_at_5"] == 1.0
     assert values["recall_at_5"] == 1.0
 

@@ -85,7 +85,7 @@ def test_the_last_promoted_baseline_counts(tmp_path):
 
 
 def test_a_pointer_out_of_the_folder_is_refused(tmp_path):
-    promote(snapshot({"a": 1}), tmp_path)
+    snapshot({"a": 1}).promote(tmp_path)
     (tmp_path / POINTER).write_text("../secret.json\n")
     with pytest.raises(InputError, match=r"LATEST.*secret\.json"):
         read_baseline(tmp_path, KINDS)
@@ -98,7 +98,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path):
 
 
 def test_each_task_has_a_baseline_of_its_own_in_a_folder(tmp_path):
-    file = promote(links({"a.md": (1, 2, 2)}), tmp_path)
+    file = links({"a.md": (1, 2, 2)}).promote(tmp_path)
     assert file.name == "links-20260101-000000.json"
     assert read_baseline(tmp_path, KINDS).task == "links"
     with pytest.raises(InputError, match="search"):

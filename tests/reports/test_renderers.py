@@ -29,7 +29,7 @@ SAMPLES = {
     doc.Bullets: doc.Bullets((BAD,), warning=True),
     doc.Conditions: doc.Conditions((("failed", BAD),)),
     doc.Steps: doc.Steps((doc.Step(BAD, BAD),)),
-    type(doc.table((), ())): doc.table(
+    type(doc.Table.of((), ())): doc.Table.of(
         (BAD, "v", "d"),
         [(BAD, doc.Proportion(0.5, 3), doc.Difference(-0.1, -0.2, -0.05, -0.02, False))],
         BAD,
@@ -102,7 +102,7 @@ def test_proportions_and_differences_are_never_mixed_up_in_a_table():
 
 def test_differences_of_a_table_share_one_axis():
     rows = [("a", doc.Difference(-0.2, -0.4, 0.0)), ("b", doc.Difference(0.1, 0.0, 0.2))]
-    page = html.render_html(_document(doc.table(("m", "d"), rows)), SAY)
+    page = html.render_html(_document(doc.Table.of(("m", "d"), rows)), SAY)
     zeros = re.findall(r'class="zero" x="([\d.]+)"', page)
     dots = re.findall(r'class="dot" x="([\d.]+)"', page)
     assert zeros == ["50.0", "50.0"]
@@ -111,7 +111,7 @@ def test_differences_of_a_table_share_one_axis():
 
 def test_a_legend_explains_only_what_is_drawn():
     def legends(difference):
-        page = html.render_html(_document(doc.table(("m", "d"), [("a", difference)])), SAY)
+        page = html.render_html(_document(doc.Table.of(("m", "d"), [("a", difference)])), SAY)
         return "Bars" in page, "at the limit" in page
 
     assert legends(doc.Difference(0.1, 0.0, 0.2, -0.02)) == (True, True)

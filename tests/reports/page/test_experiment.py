@@ -12,6 +12,7 @@ from gigamind.evaluation.release import Reference
 from gigamind.i18n import translator
 from gigamind.metrics.spec import units_of
 from gigamind.release.compare import compare_with_first
+from gigamind.release.policy import Policy
 from gigamind.reports import document as doc
 from gigamind.reports.experiment import experiment_document
 from gigamind.reports.html import render_html

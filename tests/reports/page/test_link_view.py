@@ -10,7 +10,7 @@ from link_records import make_links, make_note
 from gigamind.i18n import translator
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import Release
+from gigamind.release.policy import Policy, Release
 from gigamind.reports import document as doc
 from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown

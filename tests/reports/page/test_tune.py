@@ -138,6 +138,6 @@ def test_settings_are_named_by_what_differs_in_the_grid():
         setting(0.6, 0.0, chunk_chars=400),
         setting(0.6, 0.0, embedder="e5-small"),
     )
-    names = [EN(tune.setting_name(entry.setting, told)) for entry in told.settings]
+    names = [EN(tune._setting_name(entry.setting, told)) for entry in told.settings]
     assert len(set(names)) == 5
     assert all(part in names[2] for part in ("0.5", "800", "use-multilingual"))
