@@ -9,8 +9,9 @@ index has no posting for this query word, the word matches all of its forms; see
 """
 
 import io
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -121,15 +122,14 @@ def build_keyword_index(texts: Sequence[str]) -> KeywordIndex:
         starts, lengths = np.zeros(1, np.int64), np.zeros(len(texts), np.int32)
         numbers, weights = np.empty(0, np.int32), np.empty(0)
         return KeywordIndex({}, starts, numbers, weights, numbers, weights, lengths)
+    counts = _Counts()
+    # BM25Okapi would keep a dictionary per chunk: most of the memory of a build.
+    kept_elsewhere = {"doc_freqs": property(lambda _fitted: counts, lambda _fitted, _value: None)}
     short: dict[int, Counter[str]] = {}
-    fitted = cast("Any", BM25Okapi(_tokenized(texts, short)))  # has no types
-    counts: list[dict[str, int]] = fitted.doc_freqs
-    for chunk, of_chunk in short.items():
-        counts[chunk].update(of_chunk)
-    terms = dict.fromkeys(chain(fitted.idf, chain.from_iterable(short.values())))
-    rows = {term: row for row, term in enumerate(terms)}
-    starts, chunks, occurrences = _postings(counts, rows)
-    counts.clear()  # a dictionary per chunk is most of the memory
+    fitted = cast("Any", type("_Fitted", (BM25Okapi,), kept_elsewhere))(_tokenized(texts, short))
+    for of_chunk in short.values():
+        counts.append(of_chunk)
+    starts, chunks, occurrences = counts.postings([*range(len(texts)), *short])
     found = np.diff(starts)[len(fitted.idf) :]  # chunks with a short word
     of_short = np.log(len(texts) - found + 0.5) - np.log(found + 0.5)
     of_short[of_short < 0] = fitted.epsilon * fitted.average_idf
@@ -140,7 +140,7 @@ def build_keyword_index(texts: Sequence[str]) -> KeywordIndex:
     frequencies = occurrences * (fitted.k1 + 1)
     frequencies /= occurrences + saturation[chunks]
     shares *= frequencies
-    return KeywordIndex(rows, starts, chunks, shares, occurrences, idf, lengths)
+    return KeywordIndex(dict(counts.rows), starts, chunks, shares, occurrences, idf, lengths)
 
 
 def _tokenized(texts: Sequence[str], short: dict[int, Counter[str]]) -> Iterator[list[str]]:
@@ -155,22 +155,37 @@ def _tokenized(texts: Sequence[str], short: dict[int, Counter[str]]) -> Iterator
             short[number] = Counter(chain.from_iterable(terms))
 
 
-def _postings(
-    counts: Sequence[dict[str, int]], rows: dict[str, int]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Return starts, chunks and occurrences, as in `KeywordIndex`."""
-    sizes = np.fromiter(map(len, counts), np.int64)
-    total = int(sizes.sum())
-    row = np.fromiter(map(rows.__getitem__, chain.from_iterable(counts)), np.int64, total)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(rows)))])
-    # Sorting distinct numbers is several times faster than a stable argsort.
-    row <<= _POSITION_BITS
-    row |= np.arange(total)
-    row.sort()
-    row &= (1 << _POSITION_BITS) - 1
-    chunks = np.repeat(np.arange(len(counts), dtype=np.int32), sizes)[row]
-    occurrences = np.fromiter(chain.from_iterable(own.values() for own in counts), np.int32, total)
-    return starts, chunks, occurrences[row]
+class _Counts:
+    """Occurrences of terms in chunks, in place of a list of dictionaries."""
+
+    def __init__(self) -> None:
+        self.rows: defaultdict[str, int] = defaultdict()  # term -> row, in order of first use
+        self.rows.default_factory = self.rows.__len__
+        self._sizes, self._rows, self._occurrences = array("i"), array("i"), array("i")
+
+    def append(self, counts: Mapping[str, int]) -> None:
+        """Add the counts of the next chunk."""
+        self._sizes.append(len(counts))
+        self._rows.extend(map(self.rows.__getitem__, counts))
+        self._occurrences.extend(counts.values())
+
+    def postings(
+        self, numbers: Sequence[int]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Return starts, chunks and occurrences, as in `KeywordIndex`.
+
+        Args:
+            numbers: Chunk of each `append`; those of one term ascend.
+        """
+        row = np.array(self._rows, np.int64)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(self.rows)))])
+        # Sorting distinct numbers is several times faster than a stable argsort.
+        row <<= _POSITION_BITS
+        row |= np.arange(len(row))
+        row.sort()
+        row &= (1 << _POSITION_BITS) - 1
+        chunks = np.repeat(np.array(numbers, np.int32), self._sizes)[row]
+        return starts, chunks, np.array(self._occurrences, np.int32)[row]
 
 
 class _TokensOfWord(dict[str, list[str]]):
