@@ -406,7 +406,8 @@ class _Expectation(Strict):
             (_("utility"), self.utility, verdict.utility),
         ):
             if bounds and (value is None or not bounds[0] <= value <= bounds[1]):
-                differ.append((name, value, f"{bounds[0]:g}–{bounds[1]:g}"))
+                actual = "-" if value is None else f"{value:.3g}"
+                differ.append((name, actual, f"{bounds[0]:g}–{bounds[1]:g}"))
         if self.proven is not None and seen.proven != self.proven:
             notes = _("numbers of the notes with verified quotes")
             differ.append((notes, sorted(seen.proven), sorted(self.proven)))
@@ -478,8 +479,13 @@ class UnitTestGroup(Report):
 
 
 class UnitTestReport(_TrialReport):
-    """The failures that a judge detects."""
+    """The failures that a judge detects.
 
+    Attributes:
+        rates_utility: Whether the judge rates utility at all. If not, no test expects a utility.
+    """
+
+    rates_utility: bool
     overall: UnitTestGroup
     by_failure: tuple[UnitTestGroup, ...]
     by_language: tuple[UnitTestGroup, ...]
@@ -495,20 +501,22 @@ def load_unit_tests(folder: Path | None = None) -> tuple[_UnitTest, ...]:
 def unit_test_report(
     judge: OnTrial, tests: Sequence[_UnitTest], seen: Observations
 ) -> UnitTestReport:
-    """Return the report of the tests in `seen`."""
-    results = [
-        _unit_test_result(test.row, seen[test.row.id]) for test in tests if test.row.id in seen
-    ]
-    return UnitTestReport.on(judge, results, _group_of_tests, tests=tuple(results))
-
-
-def _unit_test_result(row: _UnitTestRow, seen: Observed | LlmError) -> UnitTestResult:
-    if isinstance(seen, LlmError):
-        passed, misses = None, (seen.code,)
-    else:
-        misses = tuple(row.expected.misses(seen))
-        passed = not misses
-    return UnitTestResult.like(row, passed=passed, misses=misses)
+    """Return the report of the tests in `seen`, except for those that expect only what the judge never rates."""
+    verdicts = [one.verdict for one in seen.values() if isinstance(one, Observed)]
+    rates_utility = any(verdict.utility is not None for verdict in verdicts)
+    results: list[UnitTestResult] = []
+    for row in (test.row for test in tests if test.row.id in seen):
+        expected, observed = row.expected, seen[row.id]
+        if not rates_utility:
+            expected = expected.model_copy(update={"utility": None})
+        if isinstance(observed, LlmError):
+            results.append(UnitTestResult.like(row, passed=None, misses=(observed.code,)))
+        elif expected != _Expectation():
+            misses = tuple(expected.misses(observed))
+            results.append(UnitTestResult.like(row, passed=not misses, misses=misses))
+    return UnitTestReport.on(
+        judge, results, _group_of_tests, rates_utility=rates_utility, tests=tuple(results)
+    )
 
 
 def _group_of_tests(name: str, results: Sequence[UnitTestResult]) -> UnitTestGroup:

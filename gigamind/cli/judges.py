@@ -290,6 +290,8 @@ def test(judge: str, **values: Any) -> None:  # noqa: ANN401  checked by the opt
             n=report.overall.tests,
         )
         print_line(caution, err=True)
+    if report.kind == "search_qa" and not report.rates_utility:
+        print_line(_("The judge does not rate utility, so utility is not tested."), err=True)
     _check_rate("--min-passed", report.overall.passed, options.min_passed, ge)
 
 

@@ -90,6 +90,18 @@ def test_a_judge_that_damns_everything_fails_where_nothing_is_wrong():
     assert by_failure["contradicted_number"].rate == 1.0
 
 
+def test_a_judge_that_never_rates_utility_is_tested_on_the_rest():
+    expected = {
+        test.row.id: test.row.expected.model_copy(update={"utility": None}) for test in TESTS
+    }
+    report = ran(lambda case: as_expected(expected[case.id]))
+    assert not report.rates_utility
+    assert (report.overall.tests, report.overall.passed.hits) == (
+        34,
+        34,
+    )  # four expect only utility
+
+
 def test_a_case_without_a_verdict_neither_passes_nor_fails():
     first = ON_ANSWERABILITY[0].row.id
 
