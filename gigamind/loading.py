@@ -31,7 +31,7 @@ _SHOWN = 10  # problems in one message
 _File = TypeVar("_File", bound=BaseModel)
 
 
-class ConfigReport(BaseModel, extra="forbid", frozen=True):
+class ConfigReport(BaseModel, extra="forbid", frozen=True, defer_build=True):
     """The file of options that a command read, and the names of the options."""
 
     file: str

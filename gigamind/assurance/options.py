@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from gigamind.i18n import LanguageChoice
 
 
-class CertifyOptions(BaseModel, frozen=True, extra="forbid"):
+class CertifyOptions(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The options of a certification.  Paths are relative to the working directory."""
 
     runs: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(

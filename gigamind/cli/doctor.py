@@ -46,7 +46,7 @@ _AREAS = {
 }
 
 
-class Finding(BaseModel, frozen=True, extra="forbid"):
+class Finding(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The result of one check; only a problem needs action, and `mend` says how to fix it."""
 
     area: str
@@ -55,7 +55,7 @@ class Finding(BaseModel, frozen=True, extra="forbid"):
     mend: Text = ""
 
 
-class DoctorDocument(BaseModel, frozen=True, extra="forbid"):
+class DoctorDocument(BaseModel, frozen=True, extra="forbid", defer_build=True):
     """The JSON document of `gigamind doctor`; `keys` has the variables for keys and whether they are set."""
 
     healthy: bool

@@ -306,7 +306,7 @@ def _typed(flag: str, value: object) -> list[str]:
     return [flag, str(value)]
 
 
-class ContextOptions(BaseModel):
+class ContextOptions(BaseModel, defer_build=True):
     """How much of the retrieved notes a model is shown."""
 
     context_notes: int = Field(
@@ -327,7 +327,7 @@ class ContextOptions(BaseModel):
         )
 
 
-class CacheOptions(BaseModel):
+class CacheOptions(BaseModel, defer_build=True):
     """Location of caches."""
 
     cache_dir: Path | None = Field(

@@ -55,7 +55,7 @@ class AlignConfig:
 DEFAULT = AlignConfig()
 
 
-class AlignOptions(BaseModel):
+class AlignOptions(BaseModel, defer_build=True):
     """Options of all commands that align quotes; named as in spec 003, section 2.3."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -130,7 +130,7 @@ def _encodable(text: str) -> str:
 Encodable = Annotated[str, AfterValidator(_encodable)]
 
 
-class Strict(BaseModel):
+class Strict(BaseModel, defer_build=True):
     """Data from outside: unknown fields are rejected, nothing is converted."""
 
     model_config = ConfigDict(

@@ -276,7 +276,7 @@ _IN_BATCH, _OUT_BATCH = "input_cost_per_token_batches", "output_cost_per_token_b
 _Usd = Annotated[Decimal, Field(ge=0, le=10**9, allow_inf_nan=False)]
 
 
-class _Row(BaseModel, extra="forbid", frozen=True):
+class _Row(BaseModel, extra="forbid", frozen=True, defer_build=True):
     """USD per million tokens."""
 
     prompt: _Usd
@@ -290,7 +290,7 @@ class _Row(BaseModel, extra="forbid", frozen=True):
         return Price(**{"cached": pico["prompt"], **pico})
 
 
-class _File(BaseModel, extra="forbid", frozen=True):
+class _File(BaseModel, extra="forbid", frozen=True, defer_build=True):
     models: dict[str, _Row]
 
 

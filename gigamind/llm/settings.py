@@ -54,7 +54,7 @@ class ModelSettings:
         )
 
 
-class Determinism(BaseModel):
+class Determinism(BaseModel, defer_build=True):
     """Whether two runs over the same input must give the same result (spec 000, 5)."""
 
     deterministic: bool = Field(
