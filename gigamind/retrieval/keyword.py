@@ -175,7 +175,7 @@ class _Counts:
         """Return starts, chunks and occurrences, as in `KeywordIndex`.
 
         Args:
-            numbers: Chunk of each `append`; those of one term ascend.
+            numbers: Chunk of each `append`, ascending within a term.
         """
         row = np.array(self._rows, np.int64)
         starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(self.rows)))])
