@@ -34,7 +34,6 @@ from gigamind.reports.card import card_files
 from gigamind.reports.document import listed
 from gigamind.stats import intervals
 from gigamind.stats.agreement import (
-    CorrectedMean,
     binary_agreement,
     corrected_mean,
     graded_agreement,
@@ -104,18 +103,6 @@ def _agreement(
     )
 
 
-def _agreement_by_language(
-    verdicts: Sequence[_LabelledVerdict], scale: Scale, *, seed: int, label: str
-) -> dict[str, cards.CardGroup]:
-    """Return the agreement by language, sorted by language; items without a language are left out."""
-    return {
-        language: _agreement(own, scale, seed=seed, label=f"{label} {language}")
-        for language, own in intervals.sliced(
-            verdicts, lambda verdict: [verdict.language or None]
-        ).items()
-    }
-
-
 def _flips(
     runs: Sequence[Mapping[str, float]],
     clusters: Mapping[str, str] | None = None,
@@ -150,18 +137,6 @@ def _worst_misses(
     missed = (verdict for verdict in verdicts if abs(verdict.verdict - verdict.label) >= least)
     order = sorted(missed, key=lambda v: (-abs(v.verdict - v.label), -(v.confidence or 0.0), v.id))
     return tuple(order)
-
-
-def _corrected(
-    labelled: Sequence[_LabelledVerdict], unlabelled: Sequence[_UnlabelledVerdict]
-) -> CorrectedMean | None:
-    """Return the mean verdict of all items, corrected by the labels; None with labels in fewer than two clusters."""
-    return corrected_mean(
-        _vector([verdict.label for verdict in labelled]),
-        _vector([verdict.verdict for verdict in labelled]),
-        _vector([verdict.verdict for verdict in unlabelled]),
-        clusters=_groups([*labelled, *unlabelled]),
-    )
 
 
 def _groups(verdicts: Sequence[_LabelledVerdict | _UnlabelledVerdict]) -> intervals.Clusters:
@@ -377,7 +352,12 @@ def _scale(
         name=name,
         kind=kind,
         overall=_agreement(pairs, kind, seed=seed, label=name),
-        by_language=_agreement_by_language(pairs, kind, seed=seed, label=name),
+        by_language={
+            language: _agreement(own, kind, seed=seed, label=f"{name} {language}")
+            for language, own in intervals.sliced(
+                pairs, lambda pair: [pair.language or None]
+            ).items()
+        },
         flips=_flips_of_claims(name, runs, seed) if len(runs) > 1 else None,
         headline=_headline(pairs, rest, drawn),
         missed=len(missed),
@@ -422,16 +402,20 @@ def _headline(
     rest: Sequence[_UnlabelledVerdict],
     drawn: Mapping[str, int] | None,
 ) -> cards.CardHeadline | None:
-    mean = _corrected(pairs, rest) if rest else None
+    """Return the mean verdict of all items, corrected by the labels; None with labels in fewer than two clusters."""
+    if not rest:
+        return None
+    labels, clusters = _vector([pair.label for pair in pairs]), _groups([*pairs, *rest])
+    judged, others = ([one.verdict for one in some] for some in (pairs, rest))
+    mean = corrected_mean(labels, _vector(judged), _vector(others), clusters=clusters)
     if mean is None:
         return None
-    labels = mean.labels, mean.label_clusters
+    counts = mean.labels, mean.label_clusters
     value, interval, weight = mean.value, mean.interval, mean.weight
     if drawn is not None:
-        clusters = _groups([*pairs, *rest])
         stratified = stratified_mean(
-            _vector([pair.label for pair in pairs]),
-            _vector([one.verdict for one in (*pairs, *rest)]),
+            labels,
+            _vector([*judged, *others]),
             np.arange(len(pairs)),
             np.array([drawn[one.id] for one in (*pairs, *rest)]),
             clusters,
@@ -441,8 +425,8 @@ def _headline(
         value, interval, weight = stratified.value, stratified.interval, stratified.weight
     return cards.CardHeadline.like(
         mean,
-        labelled=_figure(intervals.Estimate(mean.labelled, mean.labelled_interval, *labels)),
-        corrected=_figure(intervals.Estimate(value, interval, *labels)),
+        labelled=_figure(intervals.Estimate(mean.labelled, mean.labelled_interval, *counts)),
+        corrected=_figure(intervals.Estimate(value, interval, *counts)),
         weight=weight,
         clusters=_clusters(mean.item_clusters, mean.items),
     )

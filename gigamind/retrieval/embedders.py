@@ -124,9 +124,7 @@ def load_short_embedder(name: str) -> Embedder:
     return _UseInBatches() if name == DEFAULT_EMBEDDER else load_embedder(name)
 
 
-@cache
-def _use_multilingual() -> UseMultilingual:
-    return UseMultilingual()
+_use_multilingual = cache(UseMultilingual)  # loaded once
 
 
 def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:

@@ -172,11 +172,7 @@ class _Counts:
     def postings(
         self, numbers: Sequence[int]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Return starts, chunks and occurrences, as in `KeywordIndex`.
-
-        Args:
-            numbers: Chunk of each `append`, ascending within a term.
-        """
+        """Return starts, chunks and occurrences, as in `KeywordIndex`; `numbers` are the chunks of each `append`."""
         row = np.array(self._rows, np.int64)
         starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(self.rows)))])
         # Sorting distinct numbers is several times faster than a stable argsort.
