@@ -158,25 +158,23 @@ def main() -> None:
     parser.add_argument("--streams", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--port", type=int, default=8765)
-    parser.add_argument("--judged", action="store_true", help="check and evaluate each answer, too")
     given = parser.parse_args()
-    with stack(given.port, judged=given.judged) as (model, address, service, url):
+    with stack(given.port) as (model, address, service, url):
         alone = asyncio.run(load(address, given.streams, given.seconds, model, ask_model))
         through_service = asyncio.run(load(url, given.streams, given.seconds, service))
         print(json.dumps({"model alone": alone, "service": through_service}, indent=2))
 
 
 @contextmanager
-def stack(port: int, *, judged: bool) -> Generator[tuple[int, str, int, str]]:
+def stack(port: int) -> Generator[tuple[int, str, int, str]]:
     """Start the scripted model and the service; return process and address of each."""
     model = started(sys.executable, "-c", MODEL_SERVER)
     assert model.stdout
     address = model.stdout.readline().strip()
-    quality = () if judged else ("--evaluate-share", "0")
     service = started(
         *(sys.executable, "-m", "gigamind", "serve", "--notes", "examples/vault", "--model", MODEL),
-        *("--api-base", address, "--port", str(port), "--store-mode", "off", *quality),
-        *("--asks-per-minute", "100000"),
+        *("--api-base", address, "--port", str(port), "--store-mode", "off"),
+        *("--evaluate-share", "0", "--asks-per-minute", "100000"),
     )  # fmt: skip
     url = f"http://127.0.0.1:{port}"
     try:
