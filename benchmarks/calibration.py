@@ -5,12 +5,11 @@ that of unanswerable ones accepted.
 """
 
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
-from gigamind.judges.spec import JudgeFile
+from gigamind.judges.spec import _toml
 from gigamind.judges.unanswerable import (
     _RULES,
     CalibratedJudgeFile,
@@ -427,37 +426,14 @@ HEAD = (
 """The comment of a `calibrated` judge file."""
 
 
-_Toml: TypeAlias = "str | float | tuple[_Toml, ...] | dict[str, _Toml]"
-
-
-def write_tables(path: Path, file: JudgeFile, about: Sequence[str] = ()) -> None:
+def write_tables(path: Path, file: CalibratedJudgeFile, about: Sequence[str] = ()) -> None:
     """Write a judge file with TOML tables, which reads back equal, and `about` as its comment."""
-    comment = (f"# {line}".rstrip() for line in about)
-    write_lines(path, [*comment, *_lines(file.model_dump(exclude_none=True))])
-
-
-def _lines(table: Mapping[str, _Toml], name: str = "") -> Iterator[str]:
-    """Yield the lines of a TOML table; from the third level on, tables are written on one line."""
-    inner: list[tuple[str, str, Mapping[str, _Toml]]] = []
-    for key, value in table.items():
-        whole, rows = (
-            f"{name}.{key}" if name else key,
-            value if isinstance(value, tuple) else [value],
-        )
-        own = [row for row in rows if isinstance(row, dict) and "." not in name]
-        head = f"[[{whole}]]" if isinstance(value, tuple) else f"[{whole}]"
-        inner += [(head, whole, row) for row in own]
-        if not own:
-            yield f"{key} = {_value(value)}"
-    for head, whole, row in inner:
-        yield from ("", head, *_lines(row, whole))
-
-
-def _value(value: _Toml) -> str:
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {_value(one)}' for key, one in value.items())} }}"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_value, value))}]"
-    return repr(value)  # the shortest digits that are read back as the same float
+    fields = file.model_dump(exclude_none=True)
+    tables = {name: fields.pop(name) for name in ("keyword", "cosine", "cross") if name in fields}
+    lines = [f"# {line}".rstrip() for line in about]
+    lines += [f"{name} = {_toml(value, wrap=True)}" for name, value in fields.items()]
+    for name, table in tables.items():
+        parts = {f"{name}.{part}": table.pop(part) for part in ("signals", "reliability")}
+        for head, rows in {name: table, **parts}.items():
+            lines += ["", f"[{head}]", *(f"{key} = {_toml(row)}" for key, row in rows.items())]
+    write_lines(path, lines)
