@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ from gigamind.judges.unanswerable import (
     _VectorCalibration,
 )
 from gigamind.metrics.answerability import Confusion
-from gigamind.retrieval.cache import Progress
+from gigamind.retrieval.cache import quiet
 from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever, recording
@@ -59,10 +59,6 @@ def brier(probabilities: Sequence[float], positive: Sequence[bool]) -> float:
     return float((distance**2).mean())
 
 
-LeaveOut = Literal["auto", "always", "never"]  # "auto": if few unanswerable queries are known
-ENOUGH_UNANSWERABLE = 50  # unanswerable queries; with this many, "auto" removes no notes
-
-
 @dataclass(frozen=True, slots=True)
 class Labelled:
     """One query over a vault, given by the hash of its notes, or over the vault without the notes that answer it.
@@ -78,29 +74,23 @@ class Labelled:
 
 
 def label(
-    retriever: Retriever,
-    queries: Sequence[CheckedQuery],
-    leave_out: LeaveOut,
-    progress: Progress,
-    vault: str = "",
+    retriever: Retriever, queries: Sequence[CheckedQuery], vault: str = "", *, leave_out: bool
 ) -> list[Labelled]:
-    """Return rows in the order of the queries; the row without a query's notes follows the query's own row.
+    """Return rows in the order of the queries; with `leave_out`, each answerable query again without its notes.
 
-    Its label can be wrong: another note may answer the query, too. Raises EmbeddingError, IndexingError.
+    The label of the second row can be wrong: another note may answer the query, too. Raises EmbeddingError,
+    IndexingError.
     """
-    known = sum(not query.item.answerable for query in queries)
-    few = leave_out == "always" or (leave_out == "auto" and known < ENOUGH_UNANSWERABLE)
     _base, recalled = recording(retriever)
     rows: list[Labelled] = []
-    for done, query in enumerate(queries, start=1):
+    for query in queries:
         item = query.item
         keys = frozenset({f"id {item.id}", *(f"note {vault} {path}" for path in query.relevant)})
         whole = signals_of(recalled, item.query)
         rows.append(Labelled(whole, item.answerable, left_out=False, keys=keys, vault=vault))
-        if few and item.answerable:
+        if leave_out and item.answerable:
             without = signals_of(recalled, item.query, without=query.relevant)
             rows.append(Labelled(without, answerable=False, left_out=True, keys=keys, vault=vault))
-        progress(done, len(queries))
     return rows
 
 
@@ -129,11 +119,6 @@ def grouped_folds(
         for row in members[group]:
             fold_of[row] = fold
     return fold_of
-
-
-def count_groups(keys: Sequence[Collection[str]]) -> int:
-    """Return the largest possible number of folds."""
-    return len(set(_groups(keys)))
 
 
 def _groups(keys: Sequence[Collection[str]]) -> list[int]:
@@ -302,8 +287,7 @@ def _fitted(rows: Sequence[Labelled], names: Sequence[str], *, vectors: bool) ->
 
 def _refuse_too_few(rows: Sequence[Labelled]) -> None:
     yes = sum(row.answerable for row in rows)
-    no = len(rows) - yes
-    for kind, count in (("answerable", yes), ("unanswerable", no)):
+    for kind, count in (("answerable", yes), ("unanswerable", len(rows) - yes)):
         if count < FEWEST:
             raise DatasetError(
                 "Too few queries to fit a judge: the search finds notes for only {n} {kind} queries; {least} are"
@@ -312,13 +296,6 @@ def _refuse_too_few(rows: Sequence[Labelled]) -> None:
                 kind=kind,
                 least=FEWEST,
             )
-    if (groups := count_groups([row.keys for row in rows])) < FOLDS:
-        raise DatasetError(
-            "Cross-validation requires {least} groups of queries that share no notes, but there are only {n}. Add"
-            " queries that are answered by other notes.",
-            n=groups,
-            least=FOLDS,
-        )
 
 
 def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> dict[str, Any]:
@@ -347,43 +324,30 @@ def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> dict[str,
 
 @dataclass(frozen=True, slots=True)
 class LabelledCollection:
-    """One dataset over its vault, labelled for fitting; without an embedder in keyword mode.
+    """One dataset over its vault, labelled for fitting; without an embedder in keyword mode."""
 
-    `warnings` name the rows that cannot be used, and doubts about the data of the others.
-    """
-
-    rows: tuple[Labelled, ...]
+    rows: list[Labelled]
     source: dict[str, Any]
     embedder: str | None
-    warnings: tuple[str, ...]
 
 
 def label_collection(
-    dataset: Path, notes: Path, settings: RetrievalSettings, leave_out: LeaveOut, progress: Progress
+    dataset: Path, notes: Path, settings: RetrievalSettings, *, leave_out: bool
 ) -> LabelledCollection:
     """Return the signals of every usable query of a dataset.
 
     Raises:
-        InputError, DatasetError: the dataset cannot be read, or no row of it can be used.
+        InputError, DatasetError: the dataset cannot be read.
         NotesError, IndexingError, EmbeddingError: the vault cannot be read, indexed or embedded.
     """
     read = read_queries(dataset)
     vault = read_vault(notes)
     identities = Identities(vault.notes)
-    checked = check_queries(read, vault, identities)
-    problems = tuple(error.describe(dataset) for error in checked.errors)
-    if not checked.usable:
-        raise DatasetError(
-            "{file}: no row can be used with the notes in {notes}. The first problem: {problem}",
-            file=dataset,
-            notes=notes,
-            problem=problems[0],
-        )
+    queries = check_queries(read, vault, identities).usable
     vault_hash = notes_hash(notes)
-    with open_retriever(vault, identities, settings, progress) as retriever:
-        rows = label(retriever, checked.usable, leave_out, progress, vault_hash)
+    with open_retriever(vault, identities, settings, quiet) as retriever:
+        rows = label(retriever, queries, vault_hash, leave_out=leave_out)
         embedder = retriever.semantic.embedder.name if retriever.semantic else None
-    queries = checked.usable
     answerable = sum(query.item.answerable for query in queries)
     source: dict[str, Any] = {
         "dataset": dataset.name,
@@ -392,9 +356,9 @@ def label_collection(
         "notes": len(vault.notes),
         "answerable": answerable,
         "unanswerable": len(queries) - answerable,
-        "languages": tuple(sorted({query.item.language or "unknown" for query in queries})),
+        "languages": sorted({query.item.language or "unknown" for query in queries}),
     }
-    return LabelledCollection(tuple(rows), source, embedder, (*problems, *checked.warnings))
+    return LabelledCollection(rows, source, embedder)
 
 
 def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:

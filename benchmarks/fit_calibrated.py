@@ -24,14 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import vaults
-from calibration import (
-    HEAD,
-    LabelledCollection,
-    LeaveOut,
-    fit_judge,
-    label_collection,
-    write_tables,
-)
+from calibration import HEAD, LabelledCollection, fit_judge, label_collection, write_tables
 
 from gigamind.datasets.schema import QueryItem
 from gigamind.datasets.write import write_rows
@@ -83,11 +76,15 @@ def main() -> None:
     arguments = parser.parse_args()
     settings = RetrievalSettings(cache=arguments.cache_dir)
     labelled: list[LabelledCollection] = []
-    with tempfile.TemporaryDirectory() as folder:
-        made = collections(arguments.xquad, arguments.share, Path(folder))
-        for collection, leave_out in made:
-            labelled.append(label(collection, settings, leave_out))
-            print(f"{collection.name}: {len(labelled[-1].rows)} queries over {collection.size}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        examples = (vaults.example_queries(folder, size, odd_ids=False) for size in (0, 5000))
+        made = collections(arguments.xquad, arguments.share, folder)
+        for group, leave_out in ((made, False), (examples, True)):
+            for collection in group:
+                labelled.append(label(collection, settings, leave_out=leave_out))
+                rows = len(labelled[-1].rows)
+                print(f"{collection.name}: {rows} queries over {collection.size}")
     write_tables(arguments.out, fit(labelled), (*HEAD, *ABOUT.splitlines()))
 
 
@@ -98,47 +95,31 @@ def fit(labelled: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
 
 
 def label(
-    collection: vaults.Collection, settings: RetrievalSettings, leave_out: LeaveOut
+    collection: vaults.Collection, settings: RetrievalSettings, *, leave_out: bool
 ) -> LabelledCollection:
     """Return the signals of the queries, under a name that identifies the collection in the judge file."""
     name = f"{collection.name}, {collection.size} notes.jsonl".replace(" ", "-").replace(",", "")
     dataset = collection.dataset.rename(collection.dataset.with_name(name))
-    return label_collection(
-        dataset, collection.notes, settings, leave_out, lambda _done, _all: None
-    )
+    return label_collection(dataset, collection.notes, settings, leave_out=leave_out)
 
 
-def collections(
-    xquad: Path, share: Path, out: Path
-) -> Iterator[tuple[vaults.Collection, LeaveOut]]:
-    """Yield the collections one after the other, in one folder."""
-    even = slice(0, None, 2)
-    for language in XQUAD_LANGUAGES:
-        for size, articles in (
-            (0, slice(0, None, 8)),
-            (0, slice(4, None, 8)),
-            (0, slice(2, None, 4)),
-            *((size, even) for size in (90, 300, 1000, 5000)),
-        ):
-            yield (
-                vaults.xquad(xquad, out, size, notes=language, queries=language, articles=articles),
-                "never",
-            )
-    for notes, queries in ACROSS:
-        for size, articles in ((0, slice(0, None, 8)), (0, even), (1000, even)):
-            yield (
-                vaults.xquad(xquad, out, size, notes=notes, queries=queries, articles=articles),
-                "never",
-            )
+def collections(xquad: Path, share: Path, out: Path) -> Iterator[vaults.Collection]:
+    """Yield the collections but the examples one after the other, in one folder."""
+    even, eighth = slice(0, None, 2), slice(0, None, 8)
+    of_half = ((0, eighth), (0, slice(4, None, 8)), (0, slice(2, None, 4)))
+    padded = tuple((size, even) for size in (90, 300, 1000, 5000))
+    alike = [(one, one, (*of_half, *padded)) for one in XQUAD_LANGUAGES]
+    across = [(*pair, ((0, eighth), (0, even), (1000, even))) for pair in ACROSS]
+    for notes, queries, sizes in (*alike, *across):
+        for size, articles in sizes:
+            yield vaults.xquad(xquad, out, size, notes=notes, queries=queries, articles=articles)
     for language in LOCALES:
         for size in (0, 1000):
-            yield help_pages(share, out, size, notes=language, queries=language), "never"
+            yield help_pages(share, out, size, notes=language, queries=language)
     for notes, queries in HELP_ACROSS:
-        yield help_pages(share, out, 0, notes=notes, queries=queries), "never"
+        yield help_pages(share, out, 0, notes=notes, queries=queries)
     for notes, queries, size in PARAPHRASED:
-        yield paraphrases(share, out, size, notes=notes, queries=queries), "never"
-    for size in (0, 5000):
-        yield vaults.example_queries(out, size, odd_ids=False), "always"
+        yield paraphrases(share, out, size, notes=notes, queries=queries)
 
 
 def help_pages(

@@ -243,7 +243,7 @@ def judged(
         assert not judge.warnings
         for language, questions in ELSEWHERE.items():
             own = [q for q in queries if q.item.answerable and q.item.language == language]
-            rows = label(retriever, own, "always", lambda *_: None)
+            rows = label(retriever, own, leave_out=True)
             verdicts = [judge_by_calibration(row.signals, judge) for row in rows]
             away = [judge_by_calibration(signals_of(retriever, q), judge) for q in questions]
             found[language] = (rows, verdicts, away)

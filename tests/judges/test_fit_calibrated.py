@@ -115,20 +115,6 @@ def test_queries_that_find_nothing_are_no_rows_of_the_fit():
         fit_keyword(rows(30, 19) + nothing)
 
 
-@pytest.mark.parametrize(("notes", "enough"), [(9, False), (10, True)])
-def test_ten_groups_without_a_common_note_are_needed(notes: int, enough: bool):
-    shared = [
-        row(n, answerable=n < 30, strength=0.8 if n < 30 else 0.2, note=f"note {n % notes}")
-        for n in range(60)
-    ]
-    if enough:
-        assert fit_keyword(shared).reliability["queries"] == 60
-    else:
-        with pytest.raises(DatasetError) as error:
-            fit_keyword(shared)
-        assert error.value.message.values == {"n": 9, "least": 10}
-
-
 @pytest.mark.parametrize(
     ("odds", "answerable", "expected"),
     [

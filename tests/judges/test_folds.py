@@ -1,11 +1,10 @@
-from fit_calibration import count_groups, grouped_folds
+from fit_calibration import grouped_folds
 from hypothesis import given
 from hypothesis import strategies as st
 
 
 def test_rows_that_share_a_key_even_through_others_share_a_fold():
     keys = [{"a"}, {"a", "b"}, {"b"}, {"c"}]
-    assert count_groups(keys) == 2
     folds = grouped_folds(keys, [False] * 4, 2)
     assert folds[0] == folds[1] == folds[2] != folds[3]
 

@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import pytest
 from fit_calibration import Labelled, label
 from row_files import write_rows
 from vault_files import write_files
@@ -13,7 +12,7 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 
 
-def labelled(folder: Path, unanswerable: int, leave_out: str) -> list[Labelled]:
+def labelled(folder: Path, unanswerable: int, *, leave_out: bool) -> list[Labelled]:
     """One answerable query of two notes, and so many unanswerable ones."""
     notes = {"a": "apple", "b": "apple", "c": "cherry", "d": "plum", "e": "pear"}
     root = write_files(folder / "vault", {f"{name}.md": text for name, text in notes.items()})
@@ -29,24 +28,18 @@ def labelled(folder: Path, unanswerable: int, leave_out: str) -> list[Labelled]:
     ).usable
     settings = RetrievalSettings(mode="keyword")
     with open_retriever(vault, identities, settings, lambda *_: None) as retriever:
-        return label(retriever, queries, leave_out, lambda *_: None, "v1")
+        return label(retriever, queries, "v1", leave_out=leave_out)
 
 
 def test_a_left_out_query_is_unanswerable_and_stays_with_its_original(tmp_path: Path):
-    first, second = labelled(tmp_path, 0, "always")
+    first, second = labelled(tmp_path, 0, leave_out=True)
     assert (first.answerable, first.left_out, first.signals.matched) == (True, False, True)
     assert (second.answerable, second.left_out, second.signals.matched) == (False, True, False)
     assert first.keys == second.keys == {"id q", "note v1 a.md", "note v1 b.md"}
     assert first.vault == second.vault == "v1"
 
 
-@pytest.mark.parametrize(
-    ("unanswerable", "leave_out", "left_out"),
-    [(49, "auto", 1), (50, "auto", 0), (50, "always", 1), (0, "never", 0)],
-)
-def test_auto_leaves_notes_out_only_where_few_unanswerable_queries_are_known(
-    tmp_path, unanswerable, leave_out, left_out
-):
-    rows = labelled(tmp_path, unanswerable, leave_out)
-    assert sum(row.left_out for row in rows) == left_out
-    assert len(rows) == 1 + unanswerable + left_out
+def test_without_leaving_out_each_query_is_one_row(tmp_path: Path):
+    rows = labelled(tmp_path, 2, leave_out=False)
+    assert [row.answerable for row in rows] == [True, False, False]
+    assert not any(row.left_out for row in rows)
