@@ -14,15 +14,23 @@ import shutil
 import sysconfig
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.datasets.schema import QueryItem
 from gigamind.datasets.write import write_rows
+from gigamind.retrieval.cache import quiet
+from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.retriever import Retriever
+from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.text import tokens
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import Vault, read_vault
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 HELD_OUT = 4  # every fourth article stays out of its vault: nothing answers its questions
@@ -58,6 +66,17 @@ class Collection:
     def queries(self) -> tuple[QueryItem, ...]:
         """Return all queries, including unanswerable ones."""
         return read_queries(self.dataset).items
+
+    @contextmanager
+    def opened(
+        self, settings: RetrievalSettings
+    ) -> Iterator[tuple[Vault, Sequence[CheckedQuery], Retriever]]:
+        """Yield the notes, the usable queries and a search over the notes."""
+        vault = read_vault(self.notes)
+        identities = Identities(vault.notes)
+        queries = check_queries(read_queries(self.dataset), vault, identities).usable
+        with open_retriever(vault, identities, settings, quiet) as retriever:
+            yield vault, queries, retriever
 
 
 def odd(identifier: str) -> bool:

@@ -11,8 +11,7 @@ import os
 import re
 import statistics
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,14 +20,11 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from vaults import Collection, documentation, example_queries, xquad
 
-from gigamind.datasets.check import CheckedQuery, check_queries
-from gigamind.datasets.jsonl import read_queries
+from gigamind.datasets.check import CheckedQuery
 from gigamind.metrics.ranking import RankedQuery, measure_rankings
-from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever, recording
 from gigamind.retrieval.settings import RetrievalSettings, default_cache_folder
-from gigamind.vault.identity import Identities
-from gigamind.vault.notes import Vault, read_vault
+from gigamind.vault.notes import Vault
 
 SIZES = (60, 180, 1_000, 5_000)
 TITLES = 300
@@ -41,7 +37,14 @@ def main() -> None:
     parser.add_argument("--xquad", type=Path, help="folder with xquad.en.json, ...")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     arguments = parser.parse_args()
-    print_fusion(arguments.xquad, arguments.sizes)
+    print(
+        "| slice | notes | constants | queries | keyword | vectors | weighted | balanced |", end=""
+    )
+    print(" balanced - better leg | - weighted |")
+    print("|---|---:|---|---:|---:|---:|---:|---:|---:|---:|")
+    with tempfile.TemporaryDirectory() as place:
+        for made in _collections(arguments.xquad, Path(place), arguments.sizes):
+            _print_rows(*made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +58,7 @@ class Question:
 Slices = Mapping[str, list[Question]]
 
 
-def print_fusion(folder: Path | None, sizes: Iterable[int] = SIZES) -> None:
-    """Print a table over the examples, over titles and, if `folder` has `xquad.en.json`, ..., over XQuAD."""
-    print(
-        "| slice | notes | constants | queries | keyword | vectors | weighted | balanced |", end=""
-    )
-    print(" balanced - better leg | - weighted |")
-    print("|---|---:|---|---:|---:|---:|---:|---:|---:|---:|")
-    with tempfile.TemporaryDirectory() as place:
-        for collection, chosen, slices_of in _collections(folder, Path(place), sizes):
-            _print_rows(collection, chosen, slices_of)
-
-
-SlicesOf = Callable[[Vault, list[CheckedQuery]], Slices]
+SlicesOf = Callable[[Vault, Sequence[CheckedQuery]], Slices]
 
 
 def _collections(
@@ -90,12 +81,12 @@ def _collections(
             yield collection, {asked, noted} <= CHOSEN, _with_two_words
 
 
-def _with_two_words(_vault: Vault, queries: list[CheckedQuery]) -> Slices:
+def _with_two_words(_vault: Vault, queries: Sequence[CheckedQuery]) -> Slices:
     questions = _questions(queries)
     return {"": questions, "two words": [replace(q, text=_two_words(q.text)) for q in questions]}
 
 
-def _of_examples(vault: Vault, queries: list[CheckedQuery]) -> Slices:
+def _of_examples(vault: Vault, queries: Sequence[CheckedQuery]) -> Slices:
     crossed = [query for query in queries if "cross-lingual" in query.item.tags]
     korean = [query for query in queries if query.item.language == "ko"]
     return {
@@ -121,13 +112,10 @@ def _mrr(found: Iterable[RankedQuery]) -> float:
 
 
 def _print_rows(collection: Collection, chosen: bool, slices_of: SlicesOf) -> None:  # noqa: FBT001
-    vault = read_vault(collection.notes)
-    identities = Identities(vault.notes)
-    checked = check_queries(read_queries(collection.dataset), vault, identities)
     settings = RetrievalSettings(fusion="balanced", cache=default_cache_folder())
-    with closing(open_retriever(vault, identities, settings, lambda _done, _all: None)) as opened:
-        ways = _ways(opened)
-        for kind, questions in slices_of(vault, list(checked.usable)).items():
+    with collection.opened(settings) as (vault, queries, retriever):
+        ways = _ways(retriever)
+        for kind, questions in slices_of(vault, queries).items():
             keyword, vectors, weighted, balanced = (
                 _mrr(RankedQuery([h.note for h in way.search(q.text)], q.qrels) for q in questions)
                 for way in ways

@@ -22,8 +22,7 @@ import fit_calibrated
 import vaults
 from calibration import auc
 
-from gigamind.datasets.check import CheckedQuery, check_queries
-from gigamind.datasets.jsonl import read_queries
+from gigamind.datasets.check import CheckedQuery
 from gigamind.judges.unanswerable import (
     CalibratedJudge,
     ThresholdJudge,
@@ -34,13 +33,10 @@ from gigamind.judges.unanswerable import (
     load_question_judge,
 )
 from gigamind.metrics.answerability import Confusion, sweep
-from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever, recording
 from gigamind.retrieval.settings import RetrievalSettings, default_cache_folder
 from gigamind.retrieval.signals import signals_of
-from gigamind.vault.identity import Identities
 from gigamind.vault.language import KnownLanguage
-from gigamind.vault.notes import read_vault
 
 SIZES = (60, 180, 1_000, 5_000)
 HELP: tuple[KnownLanguage, ...] = ("en", "ko")
@@ -91,13 +87,9 @@ def _collections(
 
 def _show(collection: vaults.Collection, settings: RetrievalSettings, judge_file: Path) -> None:
     """Print the rows of both judges, by language if there are several."""
-    vault = read_vault(collection.notes)
-    identities = Identities(vault.notes)
-    queries = check_queries(read_queries(collection.dataset), vault, identities).usable
     threshold = load_question_judge(judge_path("threshold"))
-    if not isinstance(threshold, ThresholdJudge):
-        raise TypeError(f"{judge_path('threshold')}: is of the kind {threshold.kind}")
-    with open_retriever(vault, identities, settings, lambda _done, _all: None) as retriever:
+    assert isinstance(threshold, ThresholdJudge)
+    with collection.opened(settings) as (vault, queries, retriever):
         leg = retriever.semantic
         judge = load_calibrated_judge(judge_file, leg.embedder.name if leg else None)
         languages = sorted({query.item.language or "" for query in queries})
