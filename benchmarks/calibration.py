@@ -8,20 +8,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.datasets.check import CheckedQuery, check_queries
-from gigamind.datasets.jsonl import read_queries
-from gigamind.datasets.write import write_lines
+from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import DatasetError
-from gigamind.judges.spec import _toml
 from gigamind.judges.unanswerable import (
-    _RULES,
-    CalibratedJudgeFile,
     _Coefficient,
     _KeywordCalibration,
     _KeywordSignalName,
@@ -30,17 +24,12 @@ from gigamind.judges.unanswerable import (
     _VectorCalibration,
 )
 from gigamind.metrics.answerability import Confusion
-from gigamind.retrieval.cache import quiet
 from gigamind.retrieval.hit import Signals
-from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever, recording
-from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.retrieval.signals import signals_of
 from gigamind.stats.agreement import expected_calibration_error, reliability_bins
 from gigamind.stats.logistic import _sigmoid
 from gigamind.stats.logistic import fit_logistic as fit_weights
-from gigamind.vault.identity import Identities
-from gigamind.vault.notes import notes_hash, read_vault
 
 
 def auc(probabilities: Sequence[float], positive: Sequence[bool]) -> float | None:
@@ -320,84 +309,3 @@ def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> dict[str,
     left_out, unanswerable = sum(row.left_out for row in rows), answerable.count(False)
     sizes = {"queries": len(rows), "unanswerable": unanswerable, "left_out": left_out}
     return {**sizes, "folds": FOLDS, **rounded}
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledCollection:
-    """One dataset over its vault, labelled for fitting; without an embedder in keyword mode."""
-
-    rows: list[Labelled]
-    source: dict[str, Any]
-    embedder: str | None
-
-
-def label_collection(
-    dataset: Path, notes: Path, settings: RetrievalSettings, *, leave_out: bool
-) -> LabelledCollection:
-    """Return the signals of every usable query of a dataset.
-
-    Raises:
-        InputError, DatasetError: the dataset cannot be read.
-        NotesError, IndexingError, EmbeddingError: the vault cannot be read, indexed or embedded.
-    """
-    read = read_queries(dataset)
-    vault = read_vault(notes)
-    identities = Identities(vault.notes)
-    queries = check_queries(read, vault, identities).usable
-    vault_hash = notes_hash(notes)
-    with open_retriever(vault, identities, settings, quiet) as retriever:
-        rows = label(retriever, queries, vault_hash, leave_out=leave_out)
-        embedder = retriever.semantic.embedder.name if retriever.semantic else None
-    answerable = sum(query.item.answerable for query in queries)
-    source: dict[str, Any] = {
-        "dataset": dataset.name,
-        "dataset_hash": read.sha256,
-        "notes_hash": vault_hash,
-        "notes": len(vault.notes),
-        "answerable": answerable,
-        "unanswerable": len(queries) - answerable,
-        "languages": sorted({query.item.language or "unknown" for query in queries}),
-    }
-    return LabelledCollection(rows, source, embedder)
-
-
-def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
-    """Fit a judge on all rows of the collections, which all have the same embedder or none; raises as `fit_keyword`."""
-    rows = [row for collection in collections for row in collection.rows]
-    embedder = collections[0].embedder
-    cross = fit_cross(rows) if embedder else None
-    if cross:
-        rows = [row for row in rows if not row.signals.cross_lingual]
-    return CalibratedJudgeFile(
-        kind="calibrated",
-        rules=_RULES,
-        min_probability=THRESHOLD,
-        embedder=embedder,
-        keyword=fit_keyword(rows),
-        cosine=fit_cosine(rows) if embedder else None,
-        cross=cross,
-        fitted_on=tuple(collection.source for collection in collections),
-    )
-
-
-HEAD = (
-    "Estimates from search signals whether the vault answers a query. Deterministic and free, without a model.",
-    "Written by benchmarks/fit_calibrated.py. Each signal adds weight * (value - mean) / scale to the log-odds",
-    "of an answer; kappa * ln(size / 100) is subtracted. Size is the number of notes, in [keyword] of those that",
-    "share a word with the query. [cross] is for queries in another language than their nearest note.",
-    "Below min_probability a query is unanswerable. [*.reliability] is cross-validated by note.",
-)
-"""The comment of a `calibrated` judge file."""
-
-
-def write_tables(path: Path, file: CalibratedJudgeFile, about: Sequence[str] = ()) -> None:
-    """Write a judge file with TOML tables, which reads back equal, and `about` as its comment."""
-    fields = file.model_dump(exclude_none=True)
-    tables = {name: fields.pop(name) for name in ("keyword", "cosine", "cross") if name in fields}
-    lines = [f"# {line}".rstrip() for line in about]
-    lines += [f"{name} = {_toml(value, wrap=True)}" for name, value in fields.items()]
-    for name, table in tables.items():
-        parts = {f"{name}.{part}": table.pop(part) for part in ("signals", "reliability")}
-        for head, rows in {name: table, **parts}.items():
-            lines += ["", f"[{head}]", *(f"{key} = {_toml(row)}" for key, row in rows.items())]
-    write_lines(path, lines)

@@ -21,18 +21,30 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import calibration
 import vaults
-from calibration import HEAD, LabelledCollection, fit_judge, label_collection, write_tables
+from calibration import THRESHOLD, Labelled, fit_cosine, fit_cross, fit_keyword
 
+from gigamind.datasets.jsonl import read_queries
 from gigamind.datasets.schema import QueryItem
-from gigamind.datasets.write import write_rows
-from gigamind.judges.unanswerable import CalibratedJudgeFile
+from gigamind.datasets.write import write_lines, write_rows
+from gigamind.judges.spec import _toml
+from gigamind.judges.unanswerable import _RULES, CalibratedJudgeFile
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.language import KnownLanguage, known_language
+from gigamind.vault.walk import notes_hash
 
-ABOUT = """
+ABOUT = """\
+Estimates from search signals whether the vault answers a query. Deterministic and free, without a model.
+Written by benchmarks/fit_calibrated.py. Each signal adds weight * (value - mean) / scale to the log-odds
+of an answer; kappa * ln(size / 100) is subtracted. Size is the number of notes, in [keyword] of those that
+share a word with the query. [cross] is for queries in another language than their nearest note.
+Below min_probability a query is unanswerable. [*.reliability] is cross-validated by note.
+
 Fitted by benchmarks/fit_calibrated.py on halves of four sources; the other halves only measure. Fitted on: the even
 articles of XQuAD (Artetxe et al. 2020), the even topics of GNOME's help, paraphrased questions on the even GNOME
 programs (not for [keyword]), and the queries of examples/ whose id has an even SHA-256. The judge recognises whether
@@ -85,22 +97,56 @@ def main() -> None:
                 labelled.append(label(collection, settings, leave_out=leave_out))
                 rows = len(labelled[-1].rows)
                 print(f"{collection.name}: {rows} queries over {collection.size}")
-    write_tables(arguments.out, fit(labelled), (*HEAD, *ABOUT.splitlines()))
+    write_tables(arguments.out, fit(labelled))
 
 
-def fit(labelled: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
-    """Fit the judge; [keyword] without paraphrases, which words hardly recognise (AUC 0.5 to 0.7)."""
-    own_words = [one for one in labelled if not one.source["dataset"].startswith("paraphrases")]
-    return fit_judge(labelled).model_copy(update={"keyword": fit_judge(own_words).keyword})
+@dataclass(frozen=True, slots=True)
+class LabelledCollection:
+    """The signals of all usable queries of a collection, and what the judge file says about it."""
+
+    rows: list[Labelled]
+    source: dict[str, Any]
+    embedder: str | None
 
 
 def label(
     collection: vaults.Collection, settings: RetrievalSettings, *, leave_out: bool
 ) -> LabelledCollection:
-    """Return the signals of the queries, under a name that identifies the collection in the judge file."""
     name = f"{collection.name}, {collection.size} notes.jsonl".replace(" ", "-").replace(",", "")
-    dataset = collection.dataset.rename(collection.dataset.with_name(name))
-    return label_collection(dataset, collection.notes, settings, leave_out=leave_out)
+    vault_hash = notes_hash(collection.notes)
+    with collection.opened(settings) as (vault, queries, retriever):
+        rows = calibration.label(retriever, queries, vault_hash, leave_out=leave_out)
+        embedder = retriever.semantic.embedder.name if retriever.semantic else None
+    answerable = sum(query.item.answerable for query in queries)
+    source: dict[str, Any] = {
+        "dataset": name,
+        "dataset_hash": read_queries(collection.dataset).sha256,
+        "notes_hash": vault_hash,
+        "notes": len(vault.notes),
+        "answerable": answerable,
+        "unanswerable": len(queries) - answerable,
+        "languages": sorted({query.item.language or "unknown" for query in queries}),
+    }
+    return LabelledCollection(rows, source, embedder)
+
+
+def fit(labelled: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
+    """Fit the judge; [keyword] without paraphrases, which words hardly recognise (AUC 0.5 to 0.7)."""
+    own_words = [one for one in labelled if not one.source["dataset"].startswith("paraphrases")]
+    return CalibratedJudgeFile(
+        kind="calibrated",
+        rules=_RULES,
+        min_probability=THRESHOLD,
+        embedder=labelled[0].embedder,
+        keyword=fit_keyword(_in_one_language(own_words)),
+        cosine=fit_cosine(_in_one_language(labelled)),
+        cross=fit_cross([row for one in labelled for row in one.rows]),
+        fitted_on=tuple(one.source for one in labelled),
+    )
+
+
+def _in_one_language(labelled: Sequence[LabelledCollection]) -> list[Labelled]:
+    return [row for one in labelled for row in one.rows if not row.signals.cross_lingual]
 
 
 def collections(xquad: Path, share: Path, out: Path) -> Iterator[vaults.Collection]:
@@ -120,6 +166,19 @@ def collections(xquad: Path, share: Path, out: Path) -> Iterator[vaults.Collecti
         yield help_pages(share, out, 0, notes=notes, queries=queries)
     for notes, queries, size in PARAPHRASED:
         yield paraphrases(share, out, size, notes=notes, queries=queries)
+
+
+def write_tables(path: Path, file: CalibratedJudgeFile) -> None:
+    """Write a judge file with TOML tables, which reads back equal."""
+    fields = file.model_dump(exclude_none=True)
+    tables = {name: fields.pop(name) for name in ("keyword", "cosine", "cross") if name in fields}
+    lines = [f"# {line}".rstrip() for line in ABOUT.splitlines()]
+    lines += [f"{name} = {_toml(value, wrap=True)}" for name, value in fields.items()]
+    for name, table in tables.items():
+        parts = {f"{name}.{part}": table.pop(part) for part in ("signals", "reliability")}
+        for head, rows in {name: table, **parts}.items():
+            lines += ["", f"[{head}]", *(f"{key} = {_toml(row)}" for key, row in rows.items())]
+    write_lines(path, lines)
 
 
 def help_pages(
@@ -155,10 +214,7 @@ def help_pages(
                 language=queries,
             )
         )
-    dataset = out / "queries.jsonl"
-    write_rows(dataset, rows)
-    filled = _fill(vault, share, size, notes)
-    return vaults.Collection(f"help {queries} on {notes}", vault, dataset, filled)
+    return _filled(f"help {queries} on {notes}", out, rows, share, size=size, notes=notes)
 
 
 def paraphrases(
@@ -196,19 +252,20 @@ def paraphrases(
         )
         for place, asked in enumerate(half)
     ]
-    dataset = out / "queries.jsonl"
+    return _filled(f"paraphrases {queries} on {notes}", out, rows, share, size=size, notes=notes)
+
+
+def _filled(
+    name: str, out: Path, rows: list[QueryItem], share: Path, *, size: int, notes: KnownLanguage
+) -> vaults.Collection:
+    """Write the queries, and passages of Debian's guides up to `size` notes (0 for none)."""
+    vault, dataset = out / "notes", out / "queries.jsonl"
     write_rows(dataset, rows)
-    filled = _fill(vault, share, size, notes)
-    return vaults.Collection(f"paraphrases {queries} on {notes}", vault, dataset, filled)
-
-
-def _fill(vault: Path, share: Path, size: int, language: KnownLanguage) -> int:
-    """Add passages of Debian's guides up to `size` (0 for none); return the number of notes."""
     written = len(list(vault.rglob("*.md")))
-    passages = _passages(share, language)[: max(0, size - written)] if size else []
+    passages = _passages(share, notes)[: max(0, size - written)] if size else []
     for place, passage in enumerate(passages):
         _write(vault / f"guides/{place:05}.md", passage)
-    return written + len(passages)
+    return vaults.Collection(name, vault, dataset, written + len(passages))
 
 
 def _described(pages: Mapping[str, _Page], language: KnownLanguage) -> dict[str, _Page]:
