@@ -1,6 +1,6 @@
 """What `llm_peers.py` and the peers' scripts agree on: the prompt, the reply's shape, and the figures of one run.
 
-It runs in the interpreter of each peer, so it needs pydantic and openai only.
+It runs in the interpreter of each peer, so it needs pydantic only.
 """
 
 import asyncio
@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from openai import AsyncOpenAI
 from pydantic import BaseModel, ConfigDict, Field
 
 NOTE = "휴가는 팀장에게 신청한다. The deploy runs every Friday. " * 40
@@ -66,18 +65,6 @@ async def measured(ask: Ask, job: Job) -> dict[str, float]:
     wall, cpu = time.perf_counter(), time.process_time()
     await asyncio.gather(*(work() for _ in range(job.in_flight)))
     return {"lost": lost, "wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
-
-
-def bare(job: Job) -> Ask:
-    """The OpenAI client alone."""
-    client = AsyncOpenAI(base_url=job.url, api_key="none")
-
-    async def ask(question: str) -> bool:
-        messages = [{"role": "user", "content": question}]
-        await client.chat.completions.create(model=job.model, messages=messages)
-        return True
-
-    return ask
 
 
 def tell(package: str, figures: dict[str, float], micro_usd: int | None = None) -> None:

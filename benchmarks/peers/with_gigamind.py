@@ -1,6 +1,7 @@
-"""This project's layer, with its defaults."""
+"""This project's layer, with its defaults, through a provider of litellm: `openai`, or what the environment names."""
 
 import asyncio
+import os
 
 from exchange import Job, Verdict, measured, tell
 
@@ -11,7 +12,7 @@ from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import Store
 
 job = Job()
-name = f"openai/{job.model}"
+name = f"{os.environ.get('PROVIDER', 'openai')}/{job.model}"
 settings = ModelSettings(name, api_base=job.url, max_in_flight=job.in_flight)
 model = LanguageModel(
     settings,
