@@ -4,9 +4,9 @@
     python benchmarks/all.py --only ranking evidence         # only these; the others keep their last figures
     python benchmarks/all.py --million                       # also a million chunks: 5 minutes, 10 GB of memory
 
-Each part is a process with a time limit that writes its figures to benchmarks/out/NAME.json.  RESULTS.md names what
-fails, takes too long or is not installed.  The first run installs the opponents of benchmarks/requirements*.txt in
-separate environments.
+Each part is a process with a time limit that prints its figures, which go to benchmarks/out/NAME.json.  RESULTS.md
+names what fails, takes too long or is not installed.  The first run installs the opponents of
+benchmarks/requirements*.txt in separate environments.
 """
 
 import argparse
@@ -23,13 +23,11 @@ from pathlib import Path
 
 import results
 from opponents import OUT, home, python
+from results import COMPARED, MILLION, SIZES
 
 from gigamind.evaluation.workers import load
 
 HERE = Path(__file__).parent
-SIZES = (1_000, 5_000, 20_000, 100_000)
-COMPARED = (20_000, 100_000)
-MILLION = 1_000_000
 _LOAD_S = 0.002  # of a unit of the load, on the cores of RESULTS.md
 
 
@@ -64,7 +62,7 @@ PARTS = (
     *(alone("gigamind", chunks) for chunks in SIZES),
     Part("ranking", ("ranking.py", "--queries", "20000")),
     Part("ranking-100000", ("ranking.py", "--only", "pytrec_eval", "--runs", "3")),
-    Part("evidence", ("evidence.py", "--fast", "--quotes", "60")),
+    Part("evidence", ("evidence.py", "--quotes", "60")),
     Part("start", ("start.py",)),
     Part("answers", ("answers.py",), 300),
     Part("report", ("report.py",)),
@@ -124,18 +122,18 @@ def slowness() -> float:
 def run(part: Part, limit_s: int) -> None:
     """Run a part; write its figures with date and duration, or the reason for its failure."""
     figures, log = OUT / f"{part.name}.json", OUT / f"{part.name}.log"
-    figures.unlink(missing_ok=True)
     script, *given = part.command
-    command = [sys.executable, str(HERE / script), *given, "--json", str(figures)]
+    command = [sys.executable, str(HERE / script), *given]
     # Else each process would compile the package anew.
     environment = {n: v for n, v in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"}
     print(f"{part.name} ...", end=" ", flush=True)
     start = time.perf_counter()
     failed = ""
     with (
-        log.open("w", encoding="utf-8") as output,
+        figures.open("wb") as output,
+        log.open("wb") as errors,
         subprocess.Popen(
-            command, env=environment, stdout=output, stderr=output, start_new_session=True
+            command, env=environment, stdout=output, stderr=errors, start_new_session=True
         ) as process,
     ):
         try:

@@ -54,12 +54,8 @@ with running() as server:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="where the figures go as well")
-    arguments = parser.parse_args()
-    figures = measured()
-    print(json.dumps(figures, indent=1))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures), "utf-8")
+    parser.parse_args()
+    print(json.dumps(measured(), indent=1))
 
 
 def measured() -> dict[str, dict[str, float] | str]:

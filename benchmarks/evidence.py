@@ -2,7 +2,7 @@
 
 A quote is a passage of about 200 characters with a share of them substituted, inserted or deleted at random.  Right:
 the found span has an IoU of at least 0.95 with the true one.  Exact: both bounds are exact.  Times are CPU time.
-Missing tools are listed (pip install instructor regex langextract fuzzysearch).
+Missing tools are left out (pip install instructor regex langextract fuzzysearch).
 
     python benchmarks/evidence.py [--quotes 200] [--slow-quotes 6]
 """
@@ -10,14 +10,12 @@ Missing tools are listed (pip install instructor regex langextract fuzzysearch).
 import argparse
 import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
-from pathlib import Path
-from statistics import mean, median
+from statistics import mean
 
 import numpy as np
-from evidence_corpus import QUOTE_CHARS, Case, cases, corpus
+from evidence_corpus import Case, cases, corpus
 from opponents import find_opponents
 from rapidfuzz import fuzz
 
@@ -34,36 +32,7 @@ OURS, ALONE = "gigamind", "gigamind, position only"
 RUNS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of the table."""
-
-    method: str
-    rate: float
-    quotes: int
-    right: float
-    exact: float
-    mean_ms: float
-    max_ms: float
-
-
 Locate = Callable[[str], Span | None]
-
-
-def measure(method: str, locate: Locate, rate: float, given: list[Case]) -> Row:
-    """Run one method over the cases of one rate."""
-    found: list[Span | None] = []
-    times: list[float] = []
-    for case in given:
-        started = time.process_time()
-        found.append(locate(case.quote))
-        times.append(1000 * (time.process_time() - started))
-    right = [
-        span is not None and span.iou(case.true) >= RIGHT_IOU
-        for span, case in zip(found, given, strict=True)
-    ]
-    exact = [span == case.true for span, case in zip(found, given, strict=True)]
-    return Row(method, rate, len(given), mean(right), mean(exact), mean(times), max(times))
 
 
 def ours(text: str) -> Locate:
@@ -163,73 +132,60 @@ METHODS: dict[str, tuple[str, Callable[[str], Locate]]] = {
     "instructor CitationMixin": ("instructor", by_instructor),
     "langextract": ("langextract", by_langextract),
 }
-SLOW = ("fuzzysearch", "instructor CitationMixin", "langextract")
+SLOW = {"fuzzysearch", "instructor CitationMixin", "langextract"}
 
 
-def in_turn(text: str, quotes: int) -> list[dict[str, object]]:
-    """Run the fast methods in turn per quote; return the median over runs of the mean CPU per quote, and p95."""
-    made = {
-        name: make(text)
-        for name, (module, make) in METHODS.items()
-        if name not in SLOW and find_spec(module)
-    }
-    figures: list[dict[str, object]] = []
-    for rate in RATES:
-        given = cases(text, rate, quotes)
-        rows: dict[str, list[Row]] = {name: [] for name in made}
-        for _ in range(RUNS):
-            by_case = [
-                {name: measure(name, locate, rate, [case]) for name, locate in made.items()}
-                for case in given
-            ]
-            for name in made:
-                own = [one[name] for one in by_case]
-                times = [row.mean_ms for row in own]
-                p95 = float(np.quantile(times, 0.95))
-                right, exact = mean(row.right for row in own), mean(row.exact for row in own)
-                rows[name].append(Row(name, rate, quotes, right, exact, mean(times), p95))
-        for name, runs in rows.items():
-            ms, p95 = median(row.mean_ms for row in runs), median(row.max_ms for row in runs)
-            shared = {"method": name, "edits": rate, "quotes": quotes, "exact": runs[0].exact}
-            figures.append({**shared, "right": runs[0].right, "ms": ms, "p95": p95})
-    return figures
+def in_turn(
+    made: Mapping[str, Locate], rate: float, given: list[Case], runs: int = RUNS
+) -> Iterator[dict[str, object]]:
+    """Run the methods in turn per quote; yield shares, and medians over runs of the CPU per quote."""
+    found: dict[str, list[Span | None]] = {}
+    ms = {name: np.zeros((runs, len(given))) for name in made}
+    for run in range(runs):
+        found = {name: [] for name in made}
+        for place, case in enumerate(given):
+            for name, locate in made.items():
+                started = time.process_time()
+                found[name].append(locate(case.quote))
+                ms[name][run, place] = 1000 * (time.process_time() - started)
+    for name, spans in found.items():
+        both = list(zip(spans, (case.true for case in given), strict=True))
+        yield {
+            "method": name,
+            "edits": rate,
+            "quotes": len(given),
+            "right": mean(
+                float(span is not None and span.iou(of) >= RIGHT_IOU) for span, of in both
+            ),
+            "exact": mean(float(span == of) for span, of in both),
+            "ms": float(np.median(ms[name].mean(axis=1))),
+            "p95": float(np.median(np.quantile(ms[name], 0.95, axis=1))),
+            "max": float(ms[name].max()),
+        }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Alignment of misquoted passages, against peers.")
     parser.add_argument("--quotes", type=int, default=200, help="quotes per rate")
     parser.add_argument(
-        "--slow-quotes",
-        type=int,
-        default=6,
-        help="quotes per rate for peers that take seconds each",
+        "--slow-quotes", type=int, default=0, help="for peers that take seconds each"
     )
-    parser.add_argument("--fast", action="store_true", help="only the methods that take ms")
-    parser.add_argument("--json", type=Path, help="with --fast: where medians of five runs go")
     options = parser.parse_args()
     find_opponents()
     text = corpus()
-    if options.fast:
-        figures = in_turn(text, options.quotes)
-        print(json.dumps(figures, indent=1))
-        if options.json:
-            options.json.write_text(json.dumps(figures), "utf-8")
-        return
-    print(f"{len(text):,} characters, quotes of about {QUOTE_CHARS}\n")
-    print("| method | edits | quotes | right span | exact bounds | mean ms | max ms |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
-    for name, (module, make) in METHODS.items():
-        if find_spec(module) is None:
-            print(f"| {name} | | | not installed | | | |")
-            continue
-        locate = make(text)
+    figures: list[dict[str, object]] = []
+    for names, quotes, runs in (
+        (METHODS.keys() - SLOW, options.quotes, RUNS),
+        (SLOW, options.slow_quotes, 1),
+    ):
+        made = {
+            name: make(text)
+            for name, (module, make) in METHODS.items()
+            if quotes and name in names and find_spec(module)
+        }
         for rate in RATES:
-            given = cases(text, rate, options.slow_quotes if name in SLOW else options.quotes)
-            row = measure(name, locate, rate, given)
-            print(
-                f"| {name} | {row.rate:.0%} | {row.quotes} | {row.right:.2f} | {row.exact:.2f} "
-                f"| {row.mean_ms:.1f} | {row.max_ms:.1f} |"
-            )
+            figures += in_turn(made, rate, cases(text, rate, quotes), runs)
+    print(json.dumps(figures, indent=1))
 
 
 if __name__ == "__main__":

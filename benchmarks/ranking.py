@@ -15,7 +15,6 @@ import statistics
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import ir_measures
@@ -38,7 +37,6 @@ def main() -> None:
     parser.add_argument("--judged", type=int, default=20, help="judged notes a query")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", nargs="+", help="these opponents")
-    parser.add_argument("--json", type=Path, help="where the figures go as well")
     arguments = parser.parse_args()
     find_opponents()
     depth, cutoffs = arguments.hits, sorted({*CUTOFFS, arguments.hits})
@@ -70,8 +68,6 @@ def main() -> None:
         "largest_difference": max(apart(o, t, cutoffs) for o, t in pairs),
     }
     print(json.dumps(figures, indent=1))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures), "utf-8")
 
 
 def opponents(

@@ -30,7 +30,6 @@ RUNS = 5
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=50_000)
-    parser.add_argument("--json", type=Path, help="where the figures go as well")
     arguments = parser.parse_args()
     with TemporaryDirectory() as place:
         out, page = Path(place) / "run", Path(place) / "report.html"
@@ -67,8 +66,6 @@ def main() -> None:
         figures["mb"] = page.stat().st_size / 1e6
         figures |= opened(page) if which("chromium") else {"browser": "no chromium here"}
     print(json.dumps(figures, indent=1))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures), "utf-8")
 
 
 def opened(page: Path) -> dict[str, object]:

@@ -19,8 +19,7 @@ RUNS = 5
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="where the figures go as well")
-    arguments = parser.parse_args()
+    parser.parse_args()
     program = [sys.executable, "-m", "gigamind"]
     example = [*program, "eval", "search", "--dataset", str(EXAMPLES / "queries.jsonl")]
     example += ["--notes", str(EXAMPLES / "vault")]
@@ -34,8 +33,6 @@ def main() -> None:
             ]
             figures[mode] = median([once(command, folder) for command in runs])
     print(json.dumps(figures, indent=1))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures), "utf-8")
 
 
 def of(command: list[str], folder: Path) -> dict[str, float]:

@@ -56,7 +56,6 @@ def main() -> None:
     )
     parser.add_argument("--alone", choices=list(SIDES), help="this side alone, with its memory")
     parser.add_argument("--generate", action="store_true", help="only make the data")
-    parser.add_argument("--json", type=Path, help="where the figures go as well")
     arguments = parser.parse_args()
     find_opponents()
     made = Generated(arguments.chunks, arguments.queries)
@@ -70,8 +69,6 @@ def main() -> None:
     else:
         figures = in_turn(made)
     print(json.dumps(figures, indent=1))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures), "utf-8")
 
 
 def corpus(count: int, rng: np.random.Generator) -> list[str]:
