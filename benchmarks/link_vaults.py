@@ -26,7 +26,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from gigamind.datasets.generate_links import removable_links
@@ -49,7 +49,7 @@ _LEAST = 120  # characters of a note; a shorter page is a menu whose entries wer
 class Package:
     """Hold a package by its exact version; for PyPI the source archive or the wheel."""
 
-    registry: Literal["pypi", "wheel", "npm", "debian"]
+    registry: str  # pypi, wheel, npm or debian
     name: str
     version: str
 
@@ -88,7 +88,7 @@ class Source:
     root: str
     read: Reader
     licence: str
-    split: Literal["fit", "test"]
+    split: str  # fit or test
     subset: tuple[str, ...] = ("",)
 
     @property
@@ -447,7 +447,6 @@ def _linked(page: Page, by_address: Mapping[str, Page], link: re.Match[str]) -> 
 # --- the vaults ---------------------------------------------------------------------------------------------------
 
 _TRANSLATED = [f"{code}/*{deeper}" for code in ("ja", "ko", "zh") for deeper in ("", "/*")]
-_OFFICE = "4:7.4.7-1+deb12u14"
 
 
 def _office(code: str) -> Reader:
@@ -473,122 +472,47 @@ _PORTONE = markdown(
     skip=("*-full.md", "website-links.md", "README.md"),  # all pages once more, and a menu
     by_title=True,
 )
-SOURCES = (
-    Source(
-        "openai-agents-ko",
-        Package("pypi", "openai-agents", "0.24.0"),
-        "docs/ko",
-        markdown(),
-        "MIT",
-        "fit",
-    ),
-    Source(
-        "openai-agents-en",
-        Package("pypi", "openai-agents", "0.24.0"),
-        "docs",
-        markdown(skip=[*_TRANSLATED, "ref/*", "ref/*/*", "ref/*/*/*"]),
-        "MIT",
-        "fit",
-    ),
-    Source(
-        "next-en",
-        Package("npm", "next", "16.4.6"),
-        "dist/docs/01-app",
-        markdown({"/docs/app/": ""}),
-        "MIT",
-        "fit",
-    ),
-    Source(
-        "fastapi-en",
-        Package("pypi", "fastapi", "0.104.1"),
-        "docs/en/docs",
-        markdown(),
-        "MIT",
-        "fit",
-    ),
-    Source(
-        "libreoffice-ko",
-        Package("debian", "libreoffice-help-ko", _OFFICE),
-        "usr/share/libreoffice/help",
-        _office("ko"),
-        "MPL-2.0",
-        "fit",
-    ),
-    Source(
-        "libreoffice-writer-en",
-        Package("debian", "libreoffice-help-en-us", _OFFICE),
-        "usr/share/libreoffice/help",
-        _office("en-US"),
-        "MPL-2.0",
-        "fit",
-        ("en-US/text/swriter/", "en-US/text/shared/guide/"),
-    ),
-    Source(
-        "debian-install-ko",
-        Package("debian", "installation-guide-amd64", "20230508+deb12u1"),
-        "usr/share/doc/installation-guide-amd64/ko",
-        _DOCBOOK,
-        "GPL-2+",
-        "fit",
-    ),
-    Source(
-        "portone-ko",
-        Package("wheel", "portone-mcp-server", "0.12.1"),
-        "portone_mcp_server/resources/docs",
-        _PORTONE,
-        "Apache-2.0",
-        "test",
-    ),
-    Source(
-        "apache-httpd-ko",
-        Package("debian", "apache2-doc", "2.4.71-1~deb12u1"),
-        "usr/share/doc/apache2-doc/manual/ko",
-        _APACHE,
-        "Apache-2.0",
-        "test",
-    ),
-    Source(
-        "gnome-help-ko",
-        Package("debian", "gnome-user-docs", "43.0-2"),
-        "usr/share/help/ko",
-        mallard,
-        "CC-BY-SA-3.0",
-        "test",
-    ),
-    Source(
-        "gnome-help-en",
-        Package("debian", "gnome-user-docs", "43.0-2"),
-        "usr/share/help/C",
-        mallard,
-        "CC-BY-SA-3.0",
-        "test",
-    ),
-    Source(
-        "gnome-devel-ko",
-        Package("debian", "gnome-devel-docs", "40.3-1"),
-        "usr/share/help/ko",
-        mallard,
-        "CC-BY-SA-3.0",
-        "test",
-    ),
-    Source(
-        "gimp-en",
-        Package("debian", "gimp-help-en", "2.10.34-2"),
-        "usr/share/gimp/2.0/help/en",
-        _DOCBOOK,
-        "GFDL-1.2+",
-        "test",
-    ),
-    Source(
-        "ai-sdk-en",
-        Package("npm", "ai", "7.0.173"),
-        "docs",
-        markdown({"/docs/": ""}),
-        "Apache-2.0",
-        "test",
-    ),
-    Source("hatch-en", Package("pypi", "hatch", "1.18.2"), "docs", markdown(), "MIT", "test"),
-)
+# Folder, use, registry, package, version, licence, root of the documentation.
+_TABLE = """
+openai-agents-ko fit pypi openai-agents 0.24.0 MIT docs/ko
+openai-agents-en fit pypi openai-agents 0.24.0 MIT docs
+next-en fit npm next 16.4.6 MIT dist/docs/01-app
+fastapi-en fit pypi fastapi 0.104.1 MIT docs/en/docs
+libreoffice-ko fit debian libreoffice-help-ko 4:7.4.7-1+deb12u14 MPL-2.0 usr/share/libreoffice/help
+libreoffice-writer-en fit debian libreoffice-help-en-us 4:7.4.7-1+deb12u14 MPL-2.0 usr/share/libreoffice/help
+debian-install-ko fit debian installation-guide-amd64 20230508+deb12u1 GPL-2+ usr/share/doc/installation-guide-amd64/ko
+portone-ko test wheel portone-mcp-server 0.12.1 Apache-2.0 portone_mcp_server/resources/docs
+apache-httpd-ko test debian apache2-doc 2.4.71-1~deb12u1 Apache-2.0 usr/share/doc/apache2-doc/manual/ko
+gnome-help-ko test debian gnome-user-docs 43.0-2 CC-BY-SA-3.0 usr/share/help/ko
+gnome-help-en test debian gnome-user-docs 43.0-2 CC-BY-SA-3.0 usr/share/help/C
+gnome-devel-ko test debian gnome-devel-docs 40.3-1 CC-BY-SA-3.0 usr/share/help/ko
+gimp-en test debian gimp-help-en 2.10.34-2 GFDL-1.2+ usr/share/gimp/2.0/help/en
+ai-sdk-en test npm ai 7.0.173 Apache-2.0 docs
+hatch-en test pypi hatch 1.18.2 MIT docs
+"""
+_READERS: dict[str, Reader] = {
+    "openai-agents-en": markdown(skip=[*_TRANSLATED, "ref/*", "ref/*/*", "ref/*/*/*"]),
+    "next-en": markdown({"/docs/app/": ""}),
+    "libreoffice-ko": _office("ko"),
+    "libreoffice-writer-en": _office("en-US"),
+    "debian-install-ko": _DOCBOOK,
+    "portone-ko": _PORTONE,
+    "apache-httpd-ko": _APACHE,
+    "gnome-help-ko": mallard,
+    "gnome-help-en": mallard,
+    "gnome-devel-ko": mallard,
+    "gimp-en": _DOCBOOK,
+    "ai-sdk-en": markdown({"/docs/": ""}),
+}
+_SUBSETS = {"libreoffice-writer-en": ("en-US/text/swriter/", "en-US/text/shared/guide/")}
+
+
+def sources() -> Iterator[Source]:
+    for name, split, registry, package, version, licence, root in map(
+        str.split, _TABLE.strip().splitlines()
+    ):
+        read, subset = _READERS.get(name, markdown()), _SUBSETS.get(name, ("",))
+        yield Source(name, Package(registry, package, version), root, read, licence, split, subset)
 
 
 def main() -> None:
@@ -601,7 +525,7 @@ def main() -> None:
     options = parser.parse_args()
     print("| vault | source | licence | language | split | notes | links | pairs | unresolved |")
     print("|---|---|---|---|---|---:|---:|---:|---:|")
-    for source in SOURCES:
+    for source in sources():
         if not options.only or source.name in options.only:
             make(source, options.packages or options.out / ".packages", options.out)
             print(_row(source, options.out / source.name), flush=True)
