@@ -13,7 +13,6 @@ drop exceeds z standard errors, so in Phi((k(1 - 2e) - z s) / r) of the runs.  H
 
 import argparse
 import os
-import time
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
@@ -23,7 +22,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 
 from gigamind.stats.intervals import Matrix, bca_intervals
-from gigamind.stats.paired import compare_metrics, non_inferiority
+from gigamind.stats.paired import non_inferiority
 
 FLIPS = 0.05
 WRONG = (1 - (1 - 2 * FLIPS) ** 0.5) / 2
@@ -86,7 +85,6 @@ def main() -> None:
     lines = [Setting(n, 0.02) for n in (400, 600, 700, 800, 1200)]
     table("every item judged anew, margin 0.02", lines, pairs)
     attainable()
-    speed()
 
 
 def table(title: str, settings: list[Setting], pairs: int) -> None:
@@ -167,16 +165,6 @@ def attainable() -> None:
         size = next(n for n in sizes if predicted(Setting(n, margin)) >= 0.95)
         print(f"  margin {margin}, every item judged anew: N of at least {size}")
     print()
-
-
-def speed() -> None:
-    rng = np.random.default_rng(SEED)
-    graded = {str(i): (rng.random(5000), rng.random(5000)) for i in range(15)}
-    binary = {m: (a.round(), b.round()) for m, (a, b) in graded.items()}
-    for name, metrics in (("graded", graded), ("binary", binary)):
-        start = time.perf_counter()
-        compare_metrics(metrics, seed=SEED, label="speed")
-        print(f"15 {name} metrics over 5 000 items compared in {time.perf_counter() - start:.2f} s")
 
 
 if __name__ == "__main__":

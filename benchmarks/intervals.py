@@ -25,7 +25,6 @@ from gigamind.stats.intervals import (
     bounded_means,
     wilson_of_mean,
 )
-from gigamind.stats.special import beta_quantile
 
 SEED = 42
 SIZES = (2, 4, 10, 20, 50, 200)
@@ -82,47 +81,23 @@ DRAWS: dict[str, tuple[Draw, float]] = {
 }
 
 
-def exact(values: Matrix, _: list[Interval]) -> list[Interval]:
-    """Return Clopper and Pearson's interval; hits may be fractional."""
-    n = len(values)
-    found: list[Interval] = []
-    for mean in values.mean(axis=0):
-        hits = float(mean) * n
-        low = beta_quantile(0.025, hits, n - hits + 1) if hits > 0 else 0.0
-        high = beta_quantile(0.975, hits + 1, n - hits) if hits < n else 1.0
-        found.append(Interval(low, high))
-    return found
-
-
 def score(values: Matrix, _: list[Interval]) -> list[Interval]:
     return [wilson_of_mean(float(mean), len(values)) for mean in values.mean(axis=0)]
 
 
-def where(condition: Callable[[Matrix], Matrix], outer: Rule) -> Rule:
-    """Return the bootstrap's interval, widened by the outer one if a column meets the condition."""
+def hull(most: float) -> Rule:
+    """Return the bootstrap's interval, widened by Wilson's with fewer hits or misses than `most` or equal values."""
 
     def rule(values: Matrix, drawn: list[Interval]) -> list[Interval]:
-        columns = zip(condition(values), drawn, outer(values, drawn), strict=True)
+        mean = values.mean(axis=0)
+        few = len(values) * np.minimum(mean, 1 - mean) < most - 1e-9
+        columns = zip(few | (np.ptp(values, axis=0) == 0), drawn, score(values, drawn), strict=True)
         return [
             Interval(min(one.low, safe.low), max(one.high, safe.high)) if rough else one
             for rough, one, safe in columns
         ]
 
     return rule
-
-
-def equal(values: Matrix) -> Matrix:
-    return np.ptp(values, axis=0) == 0
-
-
-def few(most: float) -> Callable[[Matrix], Matrix]:
-    """Return whether there are fewer hits or misses than `most`, or all values are equal."""
-
-    def rough(values: Matrix) -> Matrix:
-        mean = values.mean(axis=0)
-        return (len(values) * np.minimum(mean, 1 - mean) < most - 1e-9) | equal(values)
-
-    return rough
 
 
 def taken(values: Matrix, _: list[Interval]) -> list[Interval]:
@@ -132,13 +107,10 @@ def taken(values: Matrix, _: list[Interval]) -> list[Interval]:
 
 RULES: dict[str, Rule] = {
     "bootstrap": lambda _, drawn: drawn,
-    "Wilson if equal": where(equal, score),
     "Wilson always": score,
-    "Clopper-Pearson always": exact,
-    "hull, < 10": where(few(10), score),
-    "hull C.-P., < 5": where(few(5), exact),
+    "hull, < 10": hull(10),
     "hull, < 5 (taken)": taken,
-    "hull always": where(few(np.inf), score),
+    "hull always": hull(np.inf),
 }
 
 

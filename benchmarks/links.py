@@ -1,9 +1,8 @@
-"""Measure how fast links are suggested and how many removed links return: gigamind and a note-taking plugin's rule.
+"""Measure how fast links are suggested and how many removed links return.
 
-The opponent is the usual plugin: one pattern per title or alias, with a word boundary on both sides.  Without --notes
-the vault is generated from word lists (Korean and English mixed, deterministic, CC0), so its quality figures only
-detect breakage; name a real vault for meaningful figures.  30% of the links are removed, seed 42; values are micro
-averages.
+Without --notes the vault is generated from word lists (Korean and English mixed, deterministic, CC0), so its quality
+figures only detect breakage; name a real vault for meaningful figures.  30% of the links are removed, seed 42; values
+are micro averages.
 
     python benchmarks/links.py [--notes VAULT] [--sizes 250 500 1000 2000]
 """
@@ -11,16 +10,14 @@ averages.
 import argparse
 import math
 import random
-import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from gigamind.datasets.generate_links import generate_links
 from gigamind.datasets.schema import LinkItem
-from gigamind.linking.anchors import running_text
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
 from gigamind.metrics.links import LinkedNote, reliability, summarise_links
 from gigamind.metrics.links import Suggested as SuggestedLink
@@ -30,10 +27,10 @@ from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 from gigamind.stats.agreement import ReliabilityBin, expected_calibration_error
 from gigamind.text import ends_in_consonant
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import Note, Vault, read_vault
+from gigamind.vault.notes import Vault, read_vault
 
 OPTIONS = SuggestOptions(max_suggestions=10, min_confidence=0.0, exclude_existing=False)
-Suggested = dict[str, list[tuple[str, float | None]]]
+Suggested = dict[str, list[tuple[str, float]]]
 """Path of a note -> targets, best first, each with its confidence."""
 FIGURES = "P@5 / R@5 / R@10 / calibration error (were the confidences true)"
 NOTE_SENTENCES = 40  # about 2 000 characters
@@ -110,27 +107,6 @@ def _suggested(suggester: LinkSuggester) -> Suggested:
     return found
 
 
-def plugin(vault: Vault) -> Suggested:
-    """Match title or alias between word boundaries, one pattern each, in text order, without confidence."""
-    names = [(name, note.path) for note in vault.notes for name in _names(note)]
-    patterns = [(re.compile(rf"\b{re.escape(n.lower())}\b"), p) for n, p in names if len(n) > 1]
-    found: Suggested = {}
-    for note in vault.notes:
-        text = running_text(note).folded
-        places = [
-            (match.start(), path)
-            for pattern, path in patterns
-            if path != note.path and (match := pattern.search(text))
-        ]
-        targets = dict.fromkeys(path for _, path in sorted(places))
-        found[note.path] = [(path, None) for path in targets][:10]
-    return found
-
-
-def _names(note: Note) -> set[str]:
-    return {note.title, note.stem, *note.aliases}
-
-
 def quality(rows: Sequence[LinkItem], suggested: Suggested, language: str) -> str:
     """Return micro P@5, R@5 and R@10 over distinct targets, and the calibration error of the first five."""
     expected: dict[str, set[str]] = {}
@@ -144,7 +120,10 @@ def quality(rows: Sequence[LinkItem], suggested: Suggested, language: str) -> st
         LinkedNote(
             note,
             language,
-            tuple(_measured(suggested[note])),
+            tuple(
+                SuggestedLink(target, confidence, None, is_novel=True, accepted=None)
+                for target, confidence in suggested[note]
+            ),
             (),
             tuple(frozenset({t}) for t in targets),
         )
@@ -155,12 +134,9 @@ def quality(rows: Sequence[LinkItem], suggested: Suggested, language: str) -> st
         figures[name].value or 0.0 for name in ("precision_at_5", "recall_at_5", "recall_at_10")
     ]
     shown = [replace(note, suggestions=note.suggestions[:5]) for note in notes]
-    known = all(conf is not None for note in expected for _, conf in suggested[note])
-    bins = reliability(shown) if known else []
-    error = expected_calibration_error(bins)
-    return " / ".join(f"{value:.3f}" for value in values) + (
-        " / -" if error is None else f" / {error:.3f} ({error_of_true_confidences(bins):.3f})"
-    )
+    bins = reliability(shown)
+    error, chance = expected_calibration_error(bins), error_of_true_confidences(bins)
+    return " / ".join(f"{value:.3f}" for value in values) + f" / {error:.3f} ({chance:.3f})"
 
 
 def error_of_true_confidences(bins: Sequence[ReliabilityBin]) -> float:
@@ -174,12 +150,7 @@ def error_of_true_confidences(bins: Sequence[ReliabilityBin]) -> float:
     )
 
 
-def _measured(shown: Sequence[tuple[str, float | None]]) -> Iterator[SuggestedLink]:
-    for target, confidence in shown:
-        yield SuggestedLink(target, confidence or 0.0, None, is_novel=True, accepted=None)
-
-
-def measure(notes: Path, folder: Path, peers: Mapping[str, Callable[[Vault], Suggested]]) -> None:
+def measure(notes: Path, folder: Path, ways: Mapping[str, Callable[[Vault], Suggested]]) -> None:
     made = generate_links(notes, folder / "copy", folder / "links.jsonl")
     start = time.perf_counter()
     vault = read_vault(folder / "copy")
@@ -189,7 +160,7 @@ def measure(notes: Path, folder: Path, peers: Mapping[str, Callable[[Vault], Sug
         f"\n{len(vault.notes)} notes, {chars:,} characters, {len(made.rows)} links removed; read in {reading:.2f} s"
     )
     print(f"| method | seconds | en {FIGURES} | ko {FIGURES} |\n|---|---:|---|---|")
-    for name, suggest in peers.items():
+    for name, suggest in ways.items():
         start = time.perf_counter()
         suggested = suggest(vault)
         seconds = time.perf_counter() - start
@@ -203,9 +174,6 @@ def main() -> None:
     )
     parser.add_argument("--notes", type=Path, help="a real vault; it is only read")
     parser.add_argument("--sizes", type=int, nargs="+", default=[250, 500, 1000, 2000])
-    parser.add_argument(
-        "--most-for-plugin", type=int, default=500, help="notes, beyond which the peer is left out"
-    )
     options = parser.parse_args()
     sizes = [None] if options.notes else options.sizes
     for size in sizes:
@@ -214,14 +182,13 @@ def main() -> None:
             notes = options.notes or folder / "vault"
             if size:
                 synthetic(notes, size)
-            peers = {"plugin": plugin} if not size or size <= options.most_for_plugin else {}
             meaning = by_meaning(Cache(folder / "cache"))
-            peers |= {
-                "gigamind, names alone": names_alone,
-                "gigamind": meaning,
+            ways = {
+                "names alone": names_alone,
+                "by meaning": meaning,
                 "again, all of it kept": meaning,
             }
-            measure(notes, folder, peers)
+            measure(notes, folder, ways)
 
 
 if __name__ == "__main__":
