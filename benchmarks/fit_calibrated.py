@@ -36,7 +36,7 @@ from gigamind.judges.spec import _toml
 from gigamind.judges.unanswerable import _RULES, CalibratedJudgeFile
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.language import KnownLanguage, known_language
-from gigamind.vault.walk import notes_hash
+from gigamind.vault.notes import notes_hash
 
 ABOUT = """\
 Estimates from search signals whether the vault answers a query. Deterministic and free, without a model.

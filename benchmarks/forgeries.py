@@ -7,7 +7,7 @@ gloss, a hedge and a question are first written into the source, because few sen
     python benchmarks/forgeries.py                                  # examples/vault and the docs of installed packages
     python benchmarks/forgeries.py --text xquad.en.json --half odd  # also JSONL with "premise" or "note"
     python benchmarks/forgeries.py --show                           # each accepted forgery, each refused honest copy
-    python benchmarks/forgeries.py --time                           # CPU milliseconds per quote, by the note's length
+    python benchmarks/forgeries.py --time                           # CPU milliseconds, by the note's length
 """
 
 import argparse
@@ -17,6 +17,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
@@ -27,12 +28,17 @@ from gigamind.evidence.align import Source, align
 from gigamind.evidence.proof import why_unproven
 from gigamind.evidence.result import Aligned
 from gigamind.judges.quotes import strongest
+from gigamind.judges.search_qa.passage import passage_of
+from gigamind.judges.search_qa.support import support
+from gigamind.text import sentences as spans_of_sentences
 
 VAULT = Path(__file__).parents[1] / "examples" / "vault"
 NOTE_CHARS = 3_600
 LEAST_CHARS, MOST_CHARS = 34, 300  # of a sentence: fuzzy matches prove nothing below 30
 A_KIND = 24  # cases of a kind, a language and a text
 MIN_QUOTE_CHARS = 8
+CLAIMS = 200  # of one answer over one long note
+LONG = 100_000  # characters of that note
 FORGED = {"ko": {**FORGED_KO, "merged": merged}, "en": {**FORGED_EN, "merged": merged}}
 COPIED = dict.fromkeys(FORGED, HONEST)
 
@@ -167,51 +173,66 @@ def print_rates(made: Sequence[Case], *, show: bool) -> None:
 
 
 def print_times(made: Sequence[Case]) -> None:
-    """Print times of one quote with normalising its note, of one more quote of that note, and of the proof."""
+    """Print CPU times by the note's length: of a quote with normalising its note, of one more, of proof and support."""
     for copies in (1, 3, 9):
-        times: list[float] = []
-        again: list[float] = []
-        proofs: list[float] = []
+        spent: defaultdict[str, list[float]] = defaultdict(list)
         lengths: list[int] = []
         for case in made[:: max(1, len(made) // 150)]:
             note = "\n\n".join([case.note, *[case.note.replace(case.quote, "")] * (copies - 1)])
-            started = time.process_time()
-            found = align(case.quote, note)
-            if isinstance(found, Aligned):
-                strongest(found, note, MIN_QUOTE_CHARS)
-            times.append(1000 * (time.process_time() - started))
             lengths.append(len(note))
+            with timed(spent["a quote"]):
+                found = align(case.quote, note)
+                if isinstance(found, Aligned):
+                    strongest(found, note, MIN_QUOTE_CHARS)
             if isinstance(found, Aligned):
                 source = Source(note)
                 align(case.quote, source)
-                started = time.process_time()
-                align(case.quote, source)
-                again.append(1000 * (time.process_time() - started))
-                started = time.process_time()
-                why_unproven(case.quote, found.span, note, fuzzy=found.method == "fuzzy")
-                proofs.append(1000 * (time.process_time() - started))
-        mean, proof = sum(times) / len(times), sum(proofs) / len(proofs)
-        print(
-            f"{sum(lengths) // len(lengths):>6} characters: mean {mean:.2f} ms, worst {max(times):.1f} ms a quote, "
-            f"with the note at hand {sum(again) / len(again):.2f} ms, the proof alone {proof:.2f} ms"
-        )
+                with timed(spent["with the note at hand"]):
+                    align(case.quote, source)
+                with timed(spent["the proof alone"]):
+                    why_unproven(case.quote, found.span, note, fuzzy=found.method == "fuzzy")
+                with timed(spent["the support of a claim"]):
+                    support(case.quote, passage_of(found.span, note), note=note)
+        means = ", ".join(f"{what} {sum(ms) / len(ms):.2f} ms" for what, ms in spent.items())
+        worst = max(spent["a quote"])
+        print(f"{sum(lengths) // len(lengths):>6} characters: {means}; worst quote {worst:.1f} ms")
+    note = "\n\n".join(case.note for case in made)[:LONG]
+    quotes = [one for one in spans_of_sentences(note) if len(one) >= MIN_QUOTE_CHARS][:CLAIMS]
+    taken: list[float] = []
+    with timed(taken):
+        for span in quotes:
+            support(f"{span.slice(note)} 77 days", passage_of(span, note), note=note)
+    print(f"{len(quotes)} claims over {len(note)} characters: {taken[0] / 1000:.2f} s")
+
+
+@contextmanager
+def timed(times: list[float]) -> Iterator[None]:
+    """Append the CPU milliseconds of a block."""
+    started = time.process_time()
+    yield
+    times.append(1000 * (time.process_time() - started))
+
+
+def add_text_options(parser: argparse.ArgumentParser, seed: int = 7) -> None:
+    parser.add_argument("--text", type=Path, nargs="+", help="a vault, XQuAD JSON or JSONL")
+    parser.add_argument("--half", choices=("odd", "even"), help="every other document")
+    parser.add_argument("--seed", type=int, default=seed)
+
+
+def documents_of(paths: Sequence[Path] | None, half: str | None) -> list[str]:
+    """Return the texts of files, by default of the example vault and the docs of installed packages."""
+    documents = [text for path in paths or [VAULT] for text in texts_of(path)]
+    documents += [] if paths else package_docs()
+    return documents[half == "odd" :: 2] if half else documents
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--text", type=Path, nargs="+", help="a vault, XQuAD JSON or JSONL")
-    parser.add_argument("--half", choices=("odd", "even"), help="every other document")
-    parser.add_argument("--seed", type=int, default=7)
+    add_text_options(parser)
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--time", action="store_true")
     options = parser.parse_args()
-    if options.text:
-        documents = [text for path in options.text for text in texts_of(path)]
-    else:
-        documents = texts_of(VAULT) + package_docs()
-    if options.half:
-        documents = documents[options.half == "odd" :: 2]
-    made = list(cases(documents, options.seed))
+    made = list(cases(documents_of(options.text, options.half), options.seed))
     print_times(made) if options.time else print_rates(made, show=options.show)
 
 

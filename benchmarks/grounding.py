@@ -1,6 +1,6 @@
-"""Measure how well code alone decides which claims the sentence around a quote supports, and its CPU time.
+"""Measure how well code alone decides which claims the sentence around a quote supports.
 
-    python benchmarks/grounding.py                          # the labelled examples, claims made false, CPU times
+    python benchmarks/grounding.py                          # the labelled examples, claims made false
     python benchmarks/grounding.py --data DIR               # with begin_wow_dev.jsonl and kornli_dev.jsonl as well
     python benchmarks/grounding.py --text xquad.en.json --half odd --seed 9     # claims made from other texts
     python benchmarks/grounding.py --show                   # each accepted false claim, each contradicted honest one
@@ -13,30 +13,27 @@ import argparse
 import hashlib
 import json
 import re
-import time
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from calibration import auc
-from forgeries import MIN_QUOTE_CHARS, VAULT, Case, cases, package_docs, texts_of
+from forgeries import VAULT, Case, add_text_options, cases, documents_of
 
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
-from gigamind.judges.quotes import strongest
 from gigamind.judges.search_qa.passage import Passage, Support
 from gigamind.judges.search_qa.support import support
+from gigamind.prompting.fences import Source
 from gigamind.spans import Span
 from gigamind.text import sentences
 
 ANSWERS = VAULT.parent / "answers.jsonl"
 Fate = Literal["contradicted", "doubtful", "believed"]
 FATES: tuple[Fate, ...] = ("believed", "doubtful", "contradicted")
-CLAIMS = 200  # of one answer over one long note
-LONG = 100_000  # characters of that note
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +138,7 @@ def judged(case: Case) -> Support | None:
     return support(case.quote, passage, note=case.note)
 
 
-def print_claims(made: Sequence[Case], *, show: bool) -> None:
+def print_claims(made: Iterable[Case], *, show: bool) -> None:
     fates: defaultdict[tuple[bool, str, str], list[Fate]] = defaultdict(list)
     for case in made:
         found = judged(case)
@@ -158,34 +155,42 @@ def print_claims(made: Sequence[Case], *, show: bool) -> None:
         print(f"| {'honest' if honest else 'false'}: {kind} | {cells[0]} | {cells[1]} |")
 
 
-def print_examples() -> None:
-    """Print the labelled answers by their quotes, and by the last line of note 1, as a judge that reads nothing."""
+def labelled_answers() -> Iterator[tuple[dict[str, Any], list[Source]]]:
+    """Yield the rows of the labelled examples with their notes."""
     notes = {
         unicodedata.normalize("NFC", path.relative_to(VAULT).as_posix()): path.read_text("utf-8")
         for path in VAULT.rglob("*.md")
     }
-    fates: defaultdict[str, list[Fate]] = defaultdict(list)
     for row in rows(ANSWERS):
-        context = [
-            (one.get("title") or Path(one["path"]).stem, one.get("text") or notes[one["path"]])
-            for one in row["context_notes"]
-        ]
+        yield (
+            row,
+            [
+                Source(
+                    one.get("title") or Path(one["path"]).stem,
+                    one.get("text") or notes[one["path"]],
+                )
+                for one in row["context_notes"]
+            ],
+        )
+
+
+def print_examples() -> None:
+    """Print the labelled answers by their quotes, and by the last line of note 1, as a judge that reads nothing."""
+    fates: defaultdict[str, list[Fate]] = defaultdict(list)
+    for row, context in labelled_answers():
+        first, question = context[0], row["question"]
         for claim in row["labels"]["claims"]:
-            title, text = context[(claim["note"] or 1) - 1]
-            last = sentences(context[0][1])[-1]
+            note = context[(claim["note"] or 1) - 1]
+            passage = Passage.of(sentences(first.text)[-1], first.text)
             lied = support(
-                claim["text"],
-                Passage.of(last, context[0][1]),
-                title=context[0][0],
-                question=row["question"],
-                note=context[0][1],
+                claim["text"], passage, title=first.title, question=question, note=first.text
             )
             fates[f"{claim['verdict']}, by the last line of note 1"].append(fate(lied))
-            found = align(claim["quote"] or "", text)
+            found = align(claim["quote"] or "", note.text)
             if isinstance(found, Aligned):
-                passage = Passage.of(found.span, text)
+                passage = Passage.of(found.span, note.text)
                 judged = support(
-                    claim["text"], passage, title=title, question=row["question"], note=text
+                    claim["text"], passage, title=note.title, question=question, note=note.text
                 )
                 across = is_korean(claim["text"]) != is_korean(passage.text)
                 way = "across languages" if across else "in one language"
@@ -198,60 +203,17 @@ def is_korean(text: str) -> bool:
     return bool(re.search("[가-힣]{2}.*[가-힣]{2}", text, re.DOTALL))
 
 
-def print_times(made: Sequence[Case]) -> None:
-    """Print CPU milliseconds of a claim with its own note, in notes of several lengths, with an exact quote."""
-    for copies in (1, 2, 4):
-        spent = [0.0, 0.0, 0.0]
-        lengths: list[int] = []
-        for case in made[:: max(1, len(made) // 150)]:
-            further = case.note.replace(case.source, "")
-            note = "\n\n".join([case.note, *[further] * (copies - 1)])
-            started = time.process_time()
-            found = align(case.source, note)
-            if not isinstance(found, Aligned):
-                continue
-            aligned = time.process_time()
-            strongest(found, note, MIN_QUOTE_CHARS)
-            proven = time.process_time()
-            support(case.quote, Passage.of(found.span, note), note=note)
-            ended = time.process_time()
-            for at, step in enumerate((aligned - started, proven - aligned, ended - proven)):
-                spent[at] += 1000 * step
-            lengths.append(len(note))
-        means = [one / len(lengths) for one in spent]
-        print(
-            f"{sum(lengths) // len(lengths):>6} characters: {sum(means):.2f} ms a claim "
-            f"(align {means[0]:.2f}, proof {means[1]:.2f}, support {means[2]:.2f})"
-        )
-    note = "\n\n".join(case.note for case in made)[:LONG]
-    quotes = [one for one in sentences(note) if len(one) >= MIN_QUOTE_CHARS][:CLAIMS]
-    started = time.process_time()
-    for span in quotes:
-        support(f"{span.slice(note)} 77 days", Passage.of(span, note), note=note)
-    print(
-        f"{len(quotes)} claims over {len(note)} characters: {time.process_time() - started:.2f} s"
-    )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, help="folder of the two collections")
-    parser.add_argument("--text", type=Path, nargs="+", help="a vault, XQuAD JSON or JSONL")
-    parser.add_argument("--half", choices=("odd", "even"), help="every other document")
-    parser.add_argument("--seed", type=int, default=7)
+    add_text_options(parser)
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
     if options.data:
         print_collections(options.data)
-    documents = [text for path in options.text or [VAULT] for text in texts_of(path)]
-    if not options.text:
-        documents += package_docs()
-    if options.half:
-        documents = documents[options.half == "odd" :: 2]
-    made = list(cases(documents, options.seed))
+    made = cases(documents_of(options.text, options.half), options.seed)
     print_claims(made, show=options.show)
     print_examples()
-    print_times(made)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ from answers of other models.
 """
 
 import argparse
-import json
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
+
+from grounding import rows
 
 from gigamind.judges.search_qa.roles import Roles, is_abstention
 from gigamind.judges.search_qa.segments import claims_of, pieces_of
@@ -80,10 +81,6 @@ def is_entailed(claim: dict[str, Any]) -> bool:
 def question(name: str) -> str:
     """Return the question number of an id such as "msmarco-chatgpt-167875"."""
     return name.rpartition("-")[2]
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ answer is the answer to another question of the same paragraph.
 import argparse
 import json
 import random
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -23,8 +22,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from forgeries import VAULT, Case, cases, package_docs, texts_of
-from grounding import ANSWERS, pairs_of, rows
+from forgeries import VAULT, Case, add_text_options, cases, documents_of
+from grounding import labelled_answers, pairs_of, rows
 from swaps import RETOLD, SWAPS
 
 from gigamind.assets import asset
@@ -55,17 +54,7 @@ def is_supported(text: str, claim: str, question: str = "") -> bool:
 
 def examples() -> Iterator[tuple[str, bool, bool]]:
     """Return each labelled claim: its language (or cross-lingual), the human label, the verdict."""
-    notes = {
-        unicodedata.normalize("NFC", path.relative_to(VAULT).as_posix()): path.read_text("utf-8")
-        for path in VAULT.rglob("*.md")
-    }
-    for row in rows(ANSWERS):
-        context = (
-            Source(
-                one.get("title") or Path(one["path"]).stem, one.get("text") or notes[one["path"]]
-            )
-            for one in row["context_notes"]
-        )
+    for row, context in labelled_answers():
         found = judged(row["question"], row["answer"], *context)
         verdicts = {comparable(one.text): one.verdict for one in found.claims}
         group = "another language" if "cross-lingual" in row["tags"] else row["language"]
@@ -205,26 +194,20 @@ def row_of(name: str, found: Found) -> str:
     return f"| {name} | {len(found):,} | {people} | {called} | {' | '.join(shown)} |"
 
 
-def _half(documents: Sequence[str], half: str | None) -> Sequence[str]:
-    return documents[half == "odd" :: 2] if half else documents
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, help="folder of labelled pairs")
     parser.add_argument("--ablate", action="store_true", help="switch off each part of the guard")
     parser.add_argument("--short", type=Path, help="a file like SQuAD")
     parser.add_argument("--frame", default="{}", help="around a short answer, such as {}입니다.")
-    parser.add_argument("--text", type=Path, nargs="+", help="a vault, XQuAD JSON or JSONL")
-    parser.add_argument("--half", choices=("odd", "even"), help="every other document of them")
-    parser.add_argument("--seed", type=int, default=9)
+    add_text_options(parser, seed=9)
     options = parser.parse_args()
     if options.short:
         print_short(options.short, options.frame, options.seed)
         return
     if options.ablate:
         texts = [
-            (path.name, _half(texts_of(path), options.half)) for path in options.text or [VAULT]
+            (path.name, documents_of([path], options.half)) for path in options.text or [VAULT]
         ]
         print_ablation(options.data, texts, options.seed)
         return
@@ -248,9 +231,7 @@ def main() -> None:
     made: defaultdict[tuple[bool, str], dict[str, list[bool]]] = defaultdict(
         lambda: {"ko": [], "en": []}
     )
-    documents = [text for path in options.text or [VAULT] for text in texts_of(path)]
-    documents += [] if options.text else package_docs()
-    documents = _half(documents, options.half)
+    documents = documents_of(options.text, options.half)
     swapped = cases(documents, options.seed, SWAPS, RETOLD)
     for case in (*cases(documents, options.seed), *swapped):
         supported = is_supported(case.note, case.quote)
