@@ -240,9 +240,9 @@ def search(found: Figures) -> Iterator[str]:
             peak = f"{own['peak_gb']:.2f}" if own else "-"
             ms = (figure(times["p50"]), figure(times["p95"]))
             rows.append((f"{chunks:,}", side, *ms, built, peak))
-        if "same_as_numpy" in part:
+        if "same" in part:
             asked = part["queries"] * part["runs"]
-            same.append(f"{part['same_as_numpy']} of {asked} at {chunks:,} chunks")
+            same.append(f"{part['same'].get('NumPy', 0)} of {asked} at {chunks:,} chunks")
     yield table(("chunks", "side", "p50 ms", "p95 ms", "build s", "peak GB"), rows)
     if same:
         yield f"The top 10 of gigamind is that of NumPy in {', '.join(same)}."

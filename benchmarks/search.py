@@ -6,10 +6,11 @@ Everything is generated from a seed; nothing is downloaded.  All sides use one B
 """
 
 import argparse
-import statistics
+import json
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -22,16 +23,18 @@ from strong import (
     TOPK,
     Generated,
     Search,
+    Side,
     corpus,
     gigamind,
+    in_turn,
     vector_index,
 )
 
-from gigamind.evaluation.progress import Quiet
 from gigamind.retrieval.balanced import Balance, cosine_scale
+from gigamind.retrieval.cache import quiet
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.embedders import UseMultilingual
-from gigamind.retrieval.fuse import ChunkLayout, Fusion
+from gigamind.retrieval.fuse import Fusion
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings
 from gigamind.text import tokens
@@ -46,38 +49,49 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=40)
     parser.add_argument("--notes", type=int, default=400, help="of the indexing benchmark")
     arguments = parser.parse_args()
-    search(arguments.chunks, arguments.queries)
+    sides = {
+        "gigamind": gigamind,
+        "gigamind, balanced fusion": balanced,
+        "the packages plainly, all scores": plainly(arguments.chunks),
+        "the packages plainly, the 100 nearest": plainly(100),
+    }
+    print(json.dumps(in_turn(Generated(arguments.chunks, arguments.queries), sides), indent=1))
     index(arguments.notes)
 
 
-def search(count: int, queries: int) -> None:
-    """Run hybrid search, one query at a time, with the query's vector given to both sides."""
-    made = Generated(count, queries)
-    texts, vectors, layout = made.texts, made.vectors, made.layout
-    with tempfile.TemporaryDirectory() as folder, gigamind(made) as ours:
-        plain = plain_search(texts, vectors, layout, Path(folder) / "qdrant")
-        print(f"search, {count} chunks x {DIMENSIONS}, hybrid, one at a time, {queries} queries")
-        for name, limit in (("all scores", count), ("the 100 nearest", 100)):
+def plainly(limit: int) -> Side:
+    """Run qdrant-client's local mode and `BM25Okapi.get_scores`, for that many nearest chunks.
 
-            def peer(query: str, vector: np.ndarray, limit: int = limit) -> list[int]:
-                return plain(query, vector, limit)
+    With all of them the top 10 is exact; with a hundred, as one would write it, a chunk outside the list counts 0.
+    """
 
-            pairs = [paired(ours, peer, q, v) for q, v in made.asked]
-            mine, theirs = (statistics.median(p[i] for p in pairs) for i in (0, 1))
-            print(f"  gigamind {mine:.2f} ms ({1000 / mine:.0f} queries/s)", end="; ")
-            print(f"the packages plainly, {name}: {theirs:.1f} ms ({1000 / theirs:.1f} queries/s)")
-            print(
-                f"    {statistics.median(p[1] / p[0] for p in pairs):.1f} times (median of pairs)",
-                end="; ",
-            )
-            print(f"same top {TOPK}: {sum(pair[2] for pair in pairs)} of {queries}")
-        balanced = balanced_search(made)
-        pairs = [paired(ours, balanced, q, v) for q, v in made.asked]
-        more = statistics.median(theirs - mine for mine, theirs, _ in pairs)
-        print(f"  balanced fusion: {more:+.2f} ms against weighted (median of pairs)")
+    @contextmanager
+    def opened(made: Generated) -> Iterator[Search]:
+        with tempfile.TemporaryDirectory() as folder:
+            client = QdrantClient(path=folder)
+            params = models.VectorParams(size=DIMENSIONS, distance=models.Distance.COSINE)
+            client.create_collection("bench", vectors_config=params)
+            client.upload_collection("bench", made.vectors, ids=range(made.count), batch_size=1000)
+            bm25 = BM25Okapi([tokens(text) for text in made.texts])
+
+            def search(query: str, vector: np.ndarray) -> list[int]:
+                found = client.query_points("bench", vector, limit=limit, with_payload=False)
+                semantic = np.zeros(made.count)
+                for point in found.points:
+                    semantic[int(point.id)] = max(0.0, point.score)
+                keyword = bm25.get_scores(tokens(query))
+                keyword = keyword / keyword.max() if keyword.max() > 0 else keyword
+                best = made.layout.best
+                notes = ALPHA * best(semantic.round(6)) + (1 - ALPHA) * best(keyword)
+                return np.lexsort((np.arange(len(notes)), notes))[::-1][:TOPK].tolist()
+
+            yield search
+
+    return opened
 
 
-def balanced_search(made: Generated) -> Search:
+@contextmanager
+def balanced(made: Generated) -> Iterator[Search]:
     """Run balanced search; half of the notes are Korean, each with a title of two words."""
     index = vector_index(made)
     notes = [
@@ -88,46 +102,12 @@ def balanced_search(made: Generated) -> Search:
     balance.prepare()
     fusion = Fusion(ALPHA, np.ones(len(notes)), TOPK)
 
-    def run(query: str, vector: np.ndarray) -> list[int]:
+    def search(query: str, vector: np.ndarray) -> list[int]:
         words = balance.read(query)
         return balance.score(words, fusion, index, vector).top(TOPK).tolist()
 
-    return run
-
-
-def plain_search(
-    texts: list[str], vectors: np.ndarray, layout: ChunkLayout, path: Path
-) -> Callable[[str, np.ndarray, int], list[int]]:
-    """Run qdrant-client's local mode and `BM25Okapi.get_scores`, for that many nearest chunks.
-
-    With all of them the top 10 is exact; with a hundred, as one would write it, a chunk outside the list counts 0.
-    """
-    client = QdrantClient(path=str(path))
-    params = models.VectorParams(size=DIMENSIONS, distance=models.Distance.COSINE)
-    client.create_collection("bench", vectors_config=params)
-    client.upload_collection("bench", vectors=vectors, ids=range(len(texts)), batch_size=1000)
-    bm25 = BM25Okapi([tokens(text) for text in texts])
-
-    def run(query: str, vector: np.ndarray, limit: int) -> list[int]:
-        points = client.query_points("bench", query=vector, limit=limit, with_payload=False).points
-        semantic = np.zeros(len(texts))
-        for point in points:
-            semantic[int(point.id)] = max(0.0, point.score)
-        keyword = bm25.get_scores(tokens(query))
-        keyword = keyword / keyword.max() if keyword.max() > 0 else keyword
-        notes = ALPHA * layout.best(semantic.round(6)) + (1 - ALPHA) * layout.best(keyword)
-        return np.lexsort((np.arange(len(notes)), notes))[::-1][:TOPK].tolist()
-
-    return run
-
-
-def paired(ours: Search, peer: Search, query: str, vector: np.ndarray) -> tuple[float, float, bool]:
-    start = time.perf_counter()
-    mine = ours(query, vector)
-    middle = time.perf_counter()
-    theirs = peer(query, vector)
-    end = time.perf_counter()
-    return 1000 * (middle - start), 1000 * (end - middle), mine == theirs
+    yield search
+    index.close()
 
 
 def index(count: int) -> None:
@@ -160,9 +140,7 @@ def index(count: int) -> None:
 def prepare(vault_folder: Path, cache: Path) -> None:
     vault = read_vault(vault_folder)
     settings = RetrievalSettings(cache=cache)
-    quiet = Quiet()
-    progress = lambda done, total: quiet.stage("", done, total)  # noqa: E731
-    open_retriever(vault, Identities(vault.notes), settings, progress).close()
+    open_retriever(vault, Identities(vault.notes), settings, quiet).close()
 
 
 def used(call: Callable[[], object]) -> float:

@@ -17,8 +17,9 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -45,6 +46,7 @@ RUNS = 5
 KEPT = Path(__file__).with_name("out") / "data"
 _PREFETCHED, _RRF_K = 100, 60
 Search = Callable[[str, np.ndarray], list[int]]
+Side = Callable[["Generated"], AbstractContextManager[Search]]
 
 
 def main() -> None:
@@ -67,7 +69,8 @@ def main() -> None:
     elif arguments.processes > 1:
         figures = in_processes(made, arguments.processes)
     else:
-        figures = in_turn(made)
+        here = {name: one for name, one in SIDES.items() if name != "bm25s" or find_spec("bm25s")}
+        figures = in_turn(made, here)
     print(json.dumps(figures, indent=1))
 
 
@@ -255,29 +258,26 @@ SIDES = {
 }
 
 
-def in_turn(made: Generated) -> dict[str, object]:
-    """Return CPU ms per query, all sides in random turns, and how often gigamind equals NumPy."""
-    here = {name: side for name, side in SIDES.items() if name != "bm25s" or find_spec("bm25s")}
-    opened = {name: side(made) for name, side in here.items()}
-    searches = {name: side.__enter__() for name, side in opened.items()}
-    spent: dict[str, list[float]] = {name: [] for name in searches}
-    same, order, shuffled = 0, list(searches.items()), random.Random(7)
-    for _ in range(RUNS):
-        for query, vector in made.asked:
-            found: dict[str, list[int]] = {}
-            # Who comes behind another finds the query's postings in the processor's cache.
-            shuffled.shuffle(order)
-            for name, search in order:
-                found[name], taken = timed(search, query, vector)
-                spent[name].append(taken)
-            same += found["gigamind"] == found["NumPy"]
-    for side in opened.values():
-        side.__exit__(None, None, None)
+def in_turn(made: Generated, sides: Mapping[str, Side]) -> dict[str, object]:
+    """Return CPU ms per query, all sides in random turns, and how often each finds the same as gigamind."""
+    spent: dict[str, list[float]] = {name: [] for name in sides}
+    same, shuffled = Counter[str](), random.Random(7)
+    with ExitStack() as opened:
+        order = [(name, opened.enter_context(side(made))) for name, side in sides.items()]
+        for _ in range(RUNS):
+            for query, vector in made.asked:
+                found: dict[str, list[int]] = {}
+                # Who comes behind another finds the query's postings in the processor's cache.
+                shuffled.shuffle(order)
+                for name, search in order:
+                    found[name], taken = timed(search, query, vector)
+                    spent[name].append(taken)
+                same.update(name for name in found if found[name] == found["gigamind"])
     return {
         "chunks": made.count,
         "queries": made.queries,
         "runs": RUNS,
-        "same_as_numpy": same,
+        "same": same,
         "ms": {name: dict(zip(("p50", "p95"), both(t), strict=True)) for name, t in spent.items()},
     }
 
@@ -293,7 +293,7 @@ def in_processes(made: Generated, processes: int) -> dict[str, object]:
     return {
         **found[0],
         "runs": sum(one["runs"] for one in found),
-        "same_as_numpy": sum(one["same_as_numpy"] for one in found),
+        "same": {name: sum(one["same"].get(name, 0) for one in found) for name in found[0]["ms"]},
         "ms": {
             name: {p: median(one["ms"][name][p] for one in found) for p in ("p50", "p95")}
             for name in found[0]["ms"]
