@@ -1,6 +1,5 @@
 """The tool of the catalogues: `python tools/catalogue.py COMMAND [LANGUAGE or PATH]`.
 
-compile             write the files that programs read (.mo, scripts.json)
 update [LANGUAGE]   merge what the code says; a reworded message keeps its translation, marked fuzzy
 keep [LANGUAGE]     the same, not marked fuzzy: for rewrites whose translation is still right
 check               report what is wrong, or missing in a complete language; exit code 1 if anything is
@@ -327,10 +326,6 @@ def languages() -> list[str]:
 
 def main(command: str, argument: str = "") -> int:
     """Run one command."""
-    if command == "compile":
-        for language in languages():
-            compile_catalogue(_po(language), read(language))
-        return 0
     if command in {"update", "keep"}:
         for language in [argument] if argument else languages():
             update(language, keep=command == "keep")
