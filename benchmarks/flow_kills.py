@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -64,16 +65,16 @@ def comparable(value: Any) -> Any:  # noqa: ANN401  JSON values
     return [comparable(inner) for inner in value] if isinstance(value, list) else value
 
 
+@dataclass
 class Lab:
     """Run a server, a worker and a slow model; restart what was killed, as a supervisor does."""
 
-    def __init__(self, stack: Stack, model: FakeServer, started: contextlib.ExitStack) -> None:
-        self.stack = stack
-        self.model = model
-        self.started = started
-        self.expected: Any = None
-        self.calls = 0
-        self.lasts: dict[str, float] = {}
+    stack: Stack
+    model: FakeServer
+    started: contextlib.ExitStack
+    expected: Any = None
+    calls: int = 0
+    lasts: dict[str, float] = field(default_factory=dict)
 
     def begin(self, target: str) -> None:
         """Start the server or a worker."""

@@ -153,7 +153,7 @@ def _of_case(case: Case) -> tuple[bool, bool]:
     return case.forged, is_supported(case.note, case.quote)
 
 
-def short_answers(path: Path, frame: str, seed: int) -> Iterator[tuple[str, str, str, bool]]:
+def short_answers(path: Path, seed: int) -> Iterator[tuple[str, str, str, bool]]:
     """Yield note, question, answer and whether it is the right one, two answers for each question."""
     draw = random.Random(seed)
     articles = json.loads(path.read_text("utf-8"))["data"]
@@ -166,8 +166,8 @@ def short_answers(path: Path, frame: str, seed: int) -> Iterator[tuple[str, str,
                 if text.lower() not in right.lower() and right.lower() not in text.lower()
             ]
             if others:
-                yield paragraph["context"], question, frame.format(right), True
-                yield paragraph["context"], question, frame.format(draw.choice(others)), False
+                yield paragraph["context"], question, right, True
+                yield paragraph["context"], question, draw.choice(others), False
 
 
 def _of_short(row: tuple[str, str, str, bool]) -> tuple[bool, bool]:
@@ -176,8 +176,8 @@ def _of_short(row: tuple[str, str, str, bool]) -> tuple[bool, bool]:
     return right, bool(found.claims) and found.correctness == 1.0
 
 
-def print_short(path: Path, frame: str, seed: int) -> None:
-    found = in_parallel(_of_short, list(short_answers(path, frame, seed)))
+def print_short(path: Path, seed: int) -> None:
+    found = in_parallel(_of_short, list(short_answers(path, seed)))
     for right in (True, False):
         own = [row[1] for row in found if row[0] is right]
         what = "right" if right else "wrong"
@@ -199,11 +199,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of labelled pairs")
     parser.add_argument("--ablate", action="store_true", help="switch off each part of the guard")
     parser.add_argument("--short", type=Path, help="a file like SQuAD")
-    parser.add_argument("--frame", default="{}", help="around a short answer, such as {}입니다.")
     add_text_options(parser, seed=9)
     options = parser.parse_args()
     if options.short:
-        print_short(options.short, options.frame, options.seed)
+        print_short(options.short, options.seed)
         return
     if options.ablate:
         texts = [
