@@ -75,10 +75,10 @@ all: $(READY)
 	@$(BIN)/python tools/compile_catalogues.py gigamind/locales
 
 # What the demo needs: half of the packages that the tests need.
-$(PINS): constraints.txt tools/demo-packages.txt
+$(PINS): constraints.txt deployments/packages.txt
 	@mkdir -p .venv
-	@awk 'NR == FNR { wanted[$$1]; next } /^[^# ]/ { name = $$1; sub(/==.*/, "", name); kept = name in wanted } kept' \
-	  tools/demo-packages.txt constraints.txt > $@
+	@awk 'NR == FNR { if (/ demo/) wanted[$$1]; next } /^[^# ]/ { name = $$1; sub(/==.*/, "", name); kept = name in wanted } kept' \
+	  deployments/packages.txt constraints.txt > $@
 
 $(LIGHT): $(PINS) pyproject.toml
 	$(install)
@@ -213,20 +213,21 @@ run: $(READY)
 
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate --quiet
-# The names of the packages of some extras, in a file whose comments stay.
-define names
-@uv pip compile --universal --python-version 3.11 --no-header --no-annotate --quiet pyproject.toml $(2) \
-  --constraint constraints.txt > constraints.new
-@{ sed -n '/^#/p' $(1); sed -n 's/==.*//p' constraints.new; } > constraints.all
-@mv constraints.all $(1) && rm constraints.new
-endef
+# The names of the packages of some extras, each with what they are for.
+NAMES := uv pip compile --universal --python-version 3.11 --no-header --no-annotate --quiet pyproject.toml \
+  --constraint constraints.txt
 lock:
 	@$(COMPILE) --group docs > docs/constraints.txt
 	@$(COMPILE) pyproject.toml --extra all --group dev > constraints.new
 	@{ sed -n '/^#/p' constraints.txt; cat constraints.new; } > constraints.all
 	@mv constraints.all constraints.txt && rm constraints.new
-	$(call names,tools/demo-packages.txt,--extra prefect --group editable)
-	$(call names,deployments/packages.txt,--extra prefect --extra llm --extra qdrant)
+	@$(NAMES) --extra prefect --group editable > constraints.demo
+	@$(NAMES) --extra prefect --extra llm --extra qdrant > constraints.image
+	@{ sed -n '/^#/p' deployments/packages.txt; \
+	  { sed -n 's/==.*/ demo/p' constraints.demo; sed -n 's/==.*/ image/p' constraints.image; } | LC_ALL=C sort -u \
+	  | awk '{ uses[$$1] = uses[$$1] " " $$2 } END { for (name in uses) print name uses[name] }' | LC_ALL=C sort; \
+	  } > constraints.all
+	@mv constraints.all deployments/packages.txt && rm constraints.demo constraints.image
 
 # What git ignores and the site and the sdist contain; the digests in tools/generated.sha256 stay as they are.
 generated: $(SMALLEST) $(CATALOGUES)

@@ -22,8 +22,11 @@ def test_what_is_no_folder_of_the_package_is_a_broken_installation(name):
 def test_the_demo_installs_what_the_tests_are_run_with():
     root = Path(__file__).parents[1]
     pinned, demo = (
-        set(re.findall(r"^([\w.-]+)", (root / name).read_text(), re.MULTILINE))
-        for name in ("constraints.txt", "tools/demo-packages.txt")
+        set(re.findall(pattern, (root / name).read_text(), re.MULTILINE))
+        for name, pattern in (
+            ("constraints.txt", r"^([\w.-]+)"),
+            ("deployments/packages.txt", r"^([\w.-]+) demo"),
+        )
     )
     assert len(demo) > 100
     assert not demo - pinned
