@@ -462,16 +462,6 @@ _DOCBOOK = html(
     drop=".navheader, .navfooter, .toc, .list-of-figures, .list-of-tables, .revhistory",
     title=".titlepage .title",
 )
-_APACHE = html(
-    body="#page-content",
-    drop=".toplang, .bottomlang, .outofdate, #quickview, .top, .seealso, table.related, .permalink, #comments_section",
-    encoding="euc-kr",
-)
-_PORTONE = markdown(
-    {"https://developers.portone.io/": "", "https://help.portone.io/content/": "*/", "/": ""},
-    skip=("*-full.md", "website-links.md", "README.md"),  # all pages once more, and a menu
-    by_title=True,
-)
 # Folder, use, registry, package, version, licence, root of the documentation.
 _TABLE = """
 openai-agents-ko fit pypi openai-agents 0.24.0 MIT docs/ko
@@ -496,8 +486,17 @@ _READERS: dict[str, Reader] = {
     "libreoffice-ko": _office("ko"),
     "libreoffice-writer-en": _office("en-US"),
     "debian-install-ko": _DOCBOOK,
-    "portone-ko": _PORTONE,
-    "apache-httpd-ko": _APACHE,
+    "portone-ko": markdown(
+        {"https://developers.portone.io/": "", "https://help.portone.io/content/": "*/", "/": ""},
+        skip=("*-full.md", "website-links.md", "README.md"),  # all pages once more, and a menu
+        by_title=True,
+    ),
+    "apache-httpd-ko": html(
+        body="#page-content",
+        drop=".toplang, .bottomlang, .outofdate, #quickview, .top, .seealso, table.related, .permalink,"
+        " #comments_section",
+        encoding="euc-kr",
+    ),
     "gnome-help-ko": mallard,
     "gnome-help-en": mallard,
     "gnome-devel-ko": mallard,

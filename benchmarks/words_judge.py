@@ -23,8 +23,8 @@ from typing import TypeVar
 
 import numpy as np
 from forgeries import VAULT, Case, add_text_options, cases, documents_of
+from forgers import RETOLD, SWAPS
 from grounding import labelled_answers, pairs_of, rows
-from swaps import RETOLD, SWAPS
 
 from gigamind.assets import asset
 from gigamind.judges.load import OF_ANSWERS, load_judge
