@@ -84,9 +84,8 @@ def main() -> None:
     parser.add_argument("--xquad", type=Path, required=True)
     parser.add_argument("--share", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--cache-dir", type=Path)
     arguments = parser.parse_args()
-    settings = RetrievalSettings(cache=arguments.cache_dir)
+    settings = RetrievalSettings()
     labelled: list[LabelledCollection] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

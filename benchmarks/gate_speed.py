@@ -15,9 +15,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from itertools import cycle
+from itertools import cycle, product
 from math import exp
 from pathlib import Path
 
@@ -56,8 +56,11 @@ def main() -> None:
         help="a quarter of a run: 600 over the examples, 300 at least",
     )
     asked = parser.parse_args()
-    simulate(asked.simulated)
-    simulate_systems(asked.simulated)
+    for of_system, scatters, slowdowns in (
+        (False, ((0.05, 0.03), (0.10, 0.03), (0.10, 0.06), (0.25, 0.10)), (1.0, SLOWER)),
+        (True, ((0.25, 0.10), (0.50, 0.20), (0.80, 0.30), (1.00, 0.50)), (1.0, SLOWER, 2.0)),
+    ):
+        simulate(asked.simulated, scatters, slowdowns, of_system=of_system)
     if asked.runs:
         measure(asked.runs, asked.burners, asked.limit_ms)
 
@@ -74,40 +77,30 @@ def status(
     return speed_rule(change.model_copy(update={"of_system": of_system}), RULE).status
 
 
-def simulate(pairs: int) -> None:
-    """Simulate costs of a query: each run and each pass deviates by a factor."""
-    rng = np.random.default_rng(SEED)
-    print(f"{pairs} simulated pairs a line\n  passes  runs  slower |  failed  inconclusive")
-    for of_pass, of_run in ((0.05, 0.03), (0.10, 0.03), (0.10, 0.06), (0.25, 0.10)):
-        for slower in (1.0, SLOWER):
-            found = Counter(
-                status(
-                    simulated(rng, of_pass, of_run, 1.0), simulated(rng, of_pass, of_run, slower)
-                )
-                for _ in range(pairs)
-            )
-            line(f"{of_pass:8.2f}  {of_run:4.2f}  {slower:6.2f}", found)
+def simulate(
+    pairs: int,
+    scatters: Iterable[tuple[float, float]],
+    slowdowns: Iterable[float],
+    *,
+    of_system: bool,
+) -> None:
+    """Simulate costs of a query: each run and each pass deviates by a factor.
 
-
-def simulate_systems(pairs: int) -> None:
-    """Simulate another --system with `systems = "hold"`: a busy network or machine adds scatter.
-
-    The p95 of a run scatters beside its passes, by a fifth.
+    With another --system, of which `systems = "hold"`, a busy network or machine adds scatter, and the p95 of a run
+    scatters beside its passes, by a fifth.
     """
-    print(
-        f"\n{pairs} simulated pairs of another system a line\n  passes  runs  slower |  failed  inconclusive"
-    )
-    for of_pass, of_run in ((0.25, 0.10), (0.50, 0.20), (0.80, 0.30), (1.00, 0.50)):
-        for slower in (1.0, SLOWER, 2.0):
-            rng, found = np.random.default_rng(SEED), Counter[str]()
-            for _ in range(pairs):
-                before, now = (simulated(rng, of_pass, of_run, factor) for factor in (1.0, slower))
-                first, second = (
-                    100 * float(np.exp(np.log(run.costs).mean() + rng.normal(0, 0.2)))
-                    for run in (before, now)
-                )
-                found[status(before, now, (first, second), of_system=True)] += 1
-            line(f"{of_pass:8.2f}  {of_run:4.2f}  {slower:6.2f}", found)
+    print(f"\n{pairs} simulated pairs a line{', of another system' if of_system else ''}")
+    print("  passes  runs  slower |  failed  inconclusive")
+    for (of_pass, of_run), slower in product(scatters, slowdowns):
+        rng, found = np.random.default_rng(SEED), Counter[str]()
+        for _ in range(pairs):
+            before, now = (simulated(rng, of_pass, of_run, factor) for factor in (1.0, slower))
+            first, second = (
+                100 * float(np.exp(np.log(run.costs).mean() + rng.normal(0, 0.2)))
+                for run in (before, now)
+            )
+            found[status(before, now, (first, second), of_system=of_system)] += 1
+        line(f"{of_pass:8.2f}  {of_run:4.2f}  {slower:6.2f}", found)
 
 
 def simulated(

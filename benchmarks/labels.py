@@ -129,8 +129,6 @@ class Line:
     needed: float  # labels for the error of one random label
     run_coverage: float
     kind_coverage: float
-    width: float
-    random_width: float
 
 
 def line_of(world: World, n: int, budget: int, draws: int) -> Line:
@@ -149,12 +147,10 @@ def line_of(world: World, n: int, budget: int, draws: int) -> Line:
                 (at_random.value - here) ** 2,
                 mean.run.low <= here <= mean.run.high,
                 mean.interval.low <= truth <= mean.interval.high,
-                mean.run.high - mean.run.low,
-                at_random.interval.high - at_random.interval.low,
             )
         )
-    ours, theirs, run_coverage, kind_coverage, width, random_width = np.mean(rows, axis=0)
-    return Line(ours / theirs, run_coverage, kind_coverage, width, random_width)
+    ours, theirs, run_coverage, kind_coverage = np.mean(rows, axis=0)
+    return Line(ours / theirs, run_coverage, kind_coverage)
 
 
 def wrong_decisions(world: World, n: int, budget: int, draws: int) -> float:
@@ -191,17 +187,14 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=2000)
     draws = parser.parse_args().draws
     start = time.perf_counter()
-    print(f"{'world':55} {'N':>5} {'n':>4} needed  run    world  width  random")
+    print(f"{'world':55} {'N':>5} {'n':>4} needed  run    world")
     for world in WORLDS:
         for n in (60, 200, 1000):
             for budget in (30, 60, 120):
                 if budget < n:
                     one = line_of(world, n, budget, draws)
                     figures = f"{one.needed:6.2f} {one.run_coverage:6.3f} {one.kind_coverage:6.3f}"
-                    print(
-                        f"{world.name:55} {n:5} {budget:4} {figures} {one.width:6.3f} {one.random_width:6.3f}",
-                        flush=True,
-                    )
+                    print(f"{world.name:55} {n:5} {budget:4} {figures}", flush=True)
     for world in WORLDS:
         print(
             f"wrong decisions at the floor, {world.name}: {wrong_decisions(world, 400, 100, draws):.3f}",

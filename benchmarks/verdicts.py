@@ -53,9 +53,8 @@ def main() -> None:
     parser.add_argument("--judge", type=Path, default=judge_path("calibrated"))
     parser.add_argument("--mode", choices=("hybrid", "semantic", "keyword"), default="hybrid")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--cache-dir", type=Path, default=default_cache_folder())
     arguments = parser.parse_args()
-    settings = RetrievalSettings(mode=arguments.mode, cache=arguments.cache_dir)
+    settings = RetrievalSettings(mode=arguments.mode, cache=default_cache_folder())
     print(
         "| set | notes | n (unanswerable) | judge | AUC | F1 | FAR | false refusals | best F1 |",
         end="",
