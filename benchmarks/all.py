@@ -95,14 +95,7 @@ def install(opponent: str, requirements: str) -> None:
     print(f"installing {requirements} into {home(opponent)}", flush=True)
     try:
         subprocess.run([sys.executable, "-m", "venv", str(home(opponent))], check=True)
-        pip = [
-            str(python(opponent)),
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-        ]
+        pip = [str(python(opponent)), "-m", "pip", "install", "--quiet"]
         subprocess.run([*pip, "--no-deps", "-r", str(HERE / requirements)], check=True, timeout=900)
     except subprocess.SubprocessError as error:
         shutil.rmtree(home(opponent), ignore_errors=True)

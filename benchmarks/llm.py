@@ -22,6 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
+import psutil
 from faulty_model import FAULTS, REFUSALS, FakeServer, running
 from flow_kills import comparable, verdict
 from forked import Forked, command
@@ -176,7 +177,7 @@ async def print_growth(model: LanguageModel, calls: int) -> None:
     for part in range(10):
         await lost_of(model, calls // 10, f"{part} ", closes=False)
         gc.collect()
-        sizes.append(resident_mb())
+        sizes.append(psutil.Process().memory_info().rss / 2**20)  # now, not the peak
     rows = sum(
         sys.getsizeof(row) + sum(sys.getsizeof(value) for value in astuple(row))
         for row in model.ledger.rows
@@ -187,12 +188,6 @@ async def print_growth(model: LanguageModel, calls: int) -> None:
     growth = 2**10 * (sizes[-1] - sizes[0]) / (0.9 * calls)
     print(f"MB after each tenth of {calls} calls {shown}; at most {peak:.1f};")
     print(f"  {growth:.2f} KB a call, of which the ledger's rows {rows / 2**10 / calls:.2f} KB")
-
-
-def resident_mb() -> float:
-    """Return the current memory, not the peak."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * resource.getpagesize() / 2**20
 
 
 def layer(

@@ -44,9 +44,8 @@ def main() -> None:
             "--quiet",
         ]
         command += ["--dataset", str(EXAMPLES / "queries.jsonl"), "--out", str(out)]
-        subprocess.run(
-            [*command, "--notes", str(EXAMPLES / "vault")], check=True, capture_output=True
-        )
+        command += ["--notes", str(EXAMPLES / "vault")]
+        subprocess.run(command, check=True, capture_output=True)
         record = read_run(out, KINDS)
         own = record.items
         items = [

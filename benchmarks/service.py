@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import aiohttp
 import numpy as np
+import psutil
 
 ROOT = Path(__file__).parents[1]
 _ANSWER_S = 5.0
@@ -44,15 +45,6 @@ with run(MockServer()) as server:
 def started(*command: str) -> subprocess.Popen[str]:
     """Start a process and return its first line."""
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-
-
-def resident_mb(pid: int) -> float:
-    """Return the current memory of a process."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return (
-        int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
-        / 1024
-    )
 
 
 class Heard(NamedTuple):
@@ -115,6 +107,7 @@ async def load(
     heard: list[Heard] = []
     memory: list[float] = []
     errors: list[str] = []
+    watched = psutil.Process(pid)
 
     async def asker(number: int, session: aiohttp.ClientSession) -> None:
         await asyncio.sleep(
@@ -128,7 +121,7 @@ async def load(
 
     async def watch() -> None:
         while time.perf_counter() < deadline:
-            memory.append(resident_mb(pid))
+            memory.append(watched.memory_info().rss / 2**20)
             await asyncio.sleep(1)
 
     connector = aiohttp.TCPConnector(limit=0)
