@@ -53,8 +53,7 @@ with running() as server:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.parse_args()
+    argparse.ArgumentParser(description=__doc__).parse_args()
     print(json.dumps(measured(), indent=1))
 
 

@@ -18,25 +18,19 @@ RUNS = 5
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.parse_args()
+    argparse.ArgumentParser(description=__doc__).parse_args()
     program = [sys.executable, "-m", "gigamind"]
     example = [*program, "eval", "search", "--dataset", str(EXAMPLES / "queries.jsonl")]
     example += ["--notes", str(EXAMPLES / "vault")]
     with TemporaryDirectory() as place:
         folder = Path(place)
-        figures = {"--help": of([*program, "--help"], folder)}
+        figures = {"--help": median([once([*program, "--help"], folder) for _ in range(RUNS)])}
         for mode in ("keyword", "hybrid"):
-            once([*example, "--mode", mode, "--out", str(folder / f"{mode}-warm")], folder)
-            runs = [
-                [*example, "--mode", mode, "--out", f"{folder / mode}-{n}"] for n in range(RUNS)
-            ]
-            figures[mode] = median([once(command, folder) for command in runs])
+            command = [*example, "--mode", mode, "--out"]
+            once([*command, str(folder / f"{mode}-warm")], folder)
+            runs = [once([*command, f"{folder / mode}-{n}"], folder) for n in range(RUNS)]
+            figures[mode] = median(runs)
     print(json.dumps(figures, indent=1))
-
-
-def of(command: list[str], folder: Path) -> dict[str, float]:
-    return median([once(command, folder) for _ in range(RUNS)])
 
 
 def median(runs: list[dict[str, float]]) -> dict[str, float]:
