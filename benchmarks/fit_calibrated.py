@@ -32,7 +32,7 @@ from calibration import THRESHOLD, Labelled, fit_cosine, fit_cross, fit_keyword
 from gigamind.datasets.jsonl import read_queries
 from gigamind.datasets.schema import QueryItem
 from gigamind.datasets.write import write_lines, write_rows
-from gigamind.judges.spec import _toml
+from gigamind.judges.load import _toml
 from gigamind.judges.unanswerable import _RULES, CalibratedJudgeFile
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.language import KnownLanguage, known_language

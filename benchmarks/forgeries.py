@@ -28,7 +28,7 @@ from gigamind.evidence.align import Source, align
 from gigamind.evidence.proof import why_unproven
 from gigamind.evidence.result import Aligned
 from gigamind.judges.quotes import strongest
-from gigamind.judges.search_qa.passage import passage_of
+from gigamind.judges.search_qa.passage import Passage
 from gigamind.judges.search_qa.support import support
 from gigamind.text import sentences as spans_of_sentences
 
@@ -192,7 +192,7 @@ def print_times(made: Sequence[Case]) -> None:
                 with timed(spent["the proof alone"]):
                     why_unproven(case.quote, found.span, note, fuzzy=found.method == "fuzzy")
                 with timed(spent["the support of a claim"]):
-                    support(case.quote, passage_of(found.span, note), note=note)
+                    support(case.quote, Passage.of(found.span, note), note=note)
         means = ", ".join(f"{what} {sum(ms) / len(ms):.2f} ms" for what, ms in spent.items())
         worst = max(spent["a quote"])
         print(f"{sum(lengths) // len(lengths):>6} characters: {means}; worst quote {worst:.1f} ms")
@@ -201,7 +201,7 @@ def print_times(made: Sequence[Case]) -> None:
     taken: list[float] = []
     with timed(taken):
         for span in quotes:
-            support(f"{span.slice(note)} 77 days", passage_of(span, note), note=note)
+            support(f"{span.slice(note)} 77 days", Passage.of(span, note), note=note)
     print(f"{len(quotes)} claims over {len(note)} characters: {taken[0] / 1000:.2f} s")
 
 
