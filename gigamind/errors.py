@@ -1,7 +1,7 @@
 """Every error that a caller can meet, with the exit code of the command line.
 
-0 success, 1 input, 2 notes or index, 3 evaluation, 4 gate.  With a baseline, 4 comes from `Release.exit_code`, without
-an error.  Messages say what is wrong, where, and how to fix it.
+0 success, 1 input, 2 notes or index, 3 evaluation, 4 gate.  With a baseline, 4 comes from `Release.exit_code` and no
+error is raised; without one, it is `BrokenBoundError`.  Messages say what is wrong, where, and how to fix it.
 """
 
 import errno

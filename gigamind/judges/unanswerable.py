@@ -1,8 +1,8 @@
 """Judges without a model whether the vault answers a query: free and deterministic.
 
-Kind `threshold` compares the base_score of the top result by final_score, which no link boost changes, with a limit
-(spec 4.1); `answer_score` does so with `Retriever.answer_score`. Kind `calibrated` estimates a probability from search
-signals (see `Signals`):
+Kind `threshold` compares the base_score of the top result by final_score with a limit (spec 4.1); links change
+the order, not the base_score. `answer_score` does so with `Retriever.answer_score`. Kind `calibrated` estimates a
+probability from search signals (see `Signals`):
 
     log-odds = intercept + sum of weight * (signal - mean) / scale - kappa * ln(size / 100)
 

@@ -1,7 +1,7 @@
 """Send requests: as many at a time as the server handles, each within the budget and recorded.
 
-Transport errors are retried, all others fail at once.  A time-out among other requests is not the request's fault: it
-is sent again when fewer are in flight.  Limits are checked at the start and the end of a wait.  A request that was sent
+Transport errors are retried, all others fail at once.  A request that times out while others are in flight is
+sent again when fewer are.  Limits are checked at the start and the end of a wait.  A request that was sent
 and never answered is charged with its upper bound.
 
 The speed of a self-hosted server is measured with small requests.  Some servers compute one request at a time and take

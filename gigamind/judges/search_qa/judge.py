@@ -2,9 +2,9 @@
 
 The sentences of a long answer are split into batches. Sentences without exactly one finding get one more request.
 
-In a second check, a model judges claims that share few words with their source sentences by those alone. It is believed
-only if, for the same answer, it refuses the claim with its sentence removed or changed, and canaries, which no text
-says. It is believed only in a run in which it accepts few canaries.
+In a second check, a model judges claims that share few words with their source sentences by those sentences alone. A
+confirmation counts only if the model also refuses the claim with its sentence removed or changed. It must also refuse
+all canaries (false statements) of the answer. If it accepts too many canaries of a run, no confirmation counts.
 """
 
 import asyncio
