@@ -48,7 +48,6 @@ def connected(settings_of):
         behaviour="",
         *,
         priced=True,
-        price=None,
         store=None,
         budget=None,
         ledger=None,
@@ -56,7 +55,7 @@ def connected(settings_of):
         **changes,
     ):
         settings = settings_of(behaviour, **changes)
-        price = price or Price(prompt=1_000_000, completion=2_000_000, cached=500_000)
+        price = Price(prompt=1_000_000, completion=2_000_000, cached=500_000)
         prices = {settings.model: price} if priced else {}
         kept = {"store": store, "budget": budget, "ledger": ledger, "limiters": limiters}
         return LanguageModel(settings, prices=prices, **kept)

@@ -43,13 +43,6 @@ async def test_a_call_that_waits_is_refused_once_the_money_is_spent():
     assert refusal.values == {"limit": 1e-5, "spent": 8e-6, "reserved": 0.0, "next_call": 8e-6}
 
 
-async def test_as_many_calls_as_allowed_and_not_one_more():
-    budget = Budget(Limits(calls=2))
-    await budget.reserve(0)
-    await budget.reserve(0)
-    assert (await refused(budget)).values["n"] == 2
-
-
 async def test_minutes_count_from_the_first_call():
     budget = Budget(Limits(minutes=0.05 / 60))
     await asyncio.sleep(0.06)
