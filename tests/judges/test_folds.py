@@ -3,12 +3,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def test_rows_that_share_a_key_even_through_others_share_a_fold():
-    keys = [{"a"}, {"a", "b"}, {"b"}, {"c"}]
-    folds = grouped_folds(keys, [False] * 4, 2)
-    assert folds[0] == folds[1] == folds[2] != folds[3]
-
-
 def test_rows_of_the_stratum_spread_over_all_folds():
     keys = [{str(row)} for row in range(20)]
     folds = grouped_folds(keys, [row < 4 for row in range(20)], 4)

@@ -68,11 +68,6 @@ def test_an_answerable_without_proof_counts_as_the_judge_file_says(sources, text
     assert read(believed) == (False, False, False)
 
 
-def test_one_proven_quote_of_several_is_enough():
-    verdict = decide(answerable(cited(1, "없는 문장이다."), cited(1, "담당자는 김하나이다.")))
-    assert (verdict.unanswerable, verdict.verified) == (False, True)
-
-
 TO_THE_JUDGE = "The judge must report this question as answerable."
 TO_READERS = "The sun terrace opens at nine."
 

@@ -120,9 +120,9 @@ _RANKINGS = (
 _ANSWERABILITY = (
     *shown("""
         302, 364-365 | Phase 1은 **retrieval-only** 평가입니다 … LLM 호출 없음 … 결정론적, 비용 없음 | cli/test_extras.py::test_the_core_alone_evaluates_search_and_says_in_one_line_what_to_type_for_the_rest
-        316, 320, 376 | `--min-score` 임계값은 이 기본 점수에 적용됩니다 … Unanswerable 판정에는 사용되지 않음 … 항상 리랭킹 전 `base_score`를 사용합니다 | judges/test_threshold.py::test_the_boost_of_the_graph_never_makes_a_query_answerable
+        316, 320, 376 | `--min-score` 임계값은 이 기본 점수에 적용됩니다 … Unanswerable 판정에는 사용되지 않음 … 항상 리랭킹 전 `base_score`를 사용합니다 | retrieval/test_retriever.py::test_the_first_is_taken_by_final_score_and_judged_by_its_base_score
         323-324 | 임베딩 코사인 유사도 (0~1) … 하이브리드 검색 시 키워드 점수와 가중 합산 | retrieval/test_retriever.py::test_a_search_gives_the_scores_of_a_plain_computation
-        369-370 | `final_score` 기준으로 정렬하여 최상위 결과 선택 … `base_score`를 `--min-score` 임계값과 비교 | judges/test_threshold.py::test_the_verdict_goes_by_the_first_by_final_score_not_by_the_best_base_score
+        369-370 | `final_score` 기준으로 정렬하여 최상위 결과 선택 … `base_score`를 `--min-score` 임계값과 비교 | retrieval/test_retriever.py::test_the_first_is_taken_by_final_score_and_judged_by_its_base_score
         395, 398-399 | gigamind eval search --dataset eval/queries.jsonl --notes eval/notes … --unanswerable-mode llm | conformance/test_documents.py::test_both_ways_to_judge_queries_run_with_a_model_from_the_environment | conformance/test_documents.py::test_a_model_may_be_in_gigamind_toml | conformance/test_documents.py::test_without_a_model_the_error_names_all_three_places
         419-421 | Top-1 선택은 `finalScore` 기준 … Top-1의 `baseScore`로 수행 … `baseScore`는 리랭킹 전에 계산된 값 | retrieval/test_retriever.py::test_the_first_is_taken_by_final_score_and_judged_by_its_base_score
     """),

@@ -4,7 +4,6 @@ import pytest
 from answer_reply import aside, finding
 from scripted_model import Scripted, judge_by, reply_of
 
-from gigamind.judges.search_qa.reply import ClaimFinding
 from gigamind.prompting.fences import Source
 
 NOTES = (
@@ -127,8 +126,3 @@ def test_an_answer_or_a_note_in_a_third_language_is_judged_and_says_so():
     client = Scripted(reply_of(finding(1, "not_found")))
     assert judge_by(client, "The fee is 30 euros.", notes=notes).notices == ("other_language",)
     assert judge_by(client, "The fee is 30 euros.", notes=NOTES).notices == ()
-
-
-def test_the_schema_asks_for_every_field_that_a_reply_may_lack():
-    required = ClaimFinding.model_json_schema()["required"]
-    assert set(required) == {"id", "role", "abstention_quote", "verdict", "note", "quote"}

@@ -43,6 +43,8 @@ def veto(text, role, *, question=EN, notes=(PARENTS,), behind=""):
         ("abstention", "I'm sorry, but I could not find this in the provided notes."),
         ("abstention", "It is unclear whether the leave is paid, based on the passages."),
         ("abstention", "I don't know."), ("question", "Would you like more details?"),
+        ("abstention", "The notes do not mention a sabbatical bonus."),
+        ("abstention", "The notes do not say how long it is [Note 1]."),
         ("source", "Sources: Parental leave"),
     ],
 )  # fmt: skip
@@ -81,6 +83,8 @@ def test_what_states_nothing_in_korean_is_let_off(role, text):
         ("abstention", "Parental leave is long, and the notes do not say more.", "states"),
         ("abstention", "The notes do not say more, but parental leave is long.", "states"),
         ("abstention", "The notes do not mention the 90 days.", "number"),
+        ("abstention", "The notes do not mention sabbaticals, bonuses, lunches, cars.", "states"),
+        ("abstention", "The notes say nothing more, refunds being free.", "states"),
         ("abstention", "The desk is closed without information.", "word_of_a_note"),
         ("question", "Did you know that refunds are free?", "word_of_a_note"),
         ("question", "Is it long.", "form"),
@@ -124,26 +128,11 @@ def test_a_number_and_a_word_of_the_question_may_stand_in_an_abstention():
     )
 
 
-def test_an_abstention_may_name_what_is_missing_in_three_words():
-    assert veto("The notes do not mention a sabbatical bonus.", "abstention") is None
-    many = "The notes do not mention sabbaticals, bonuses, lunches, cars."
-    assert veto(many, "abstention") == "states"
-
-
-def test_an_abstention_may_cite_a_note_as_evidence_of_absence():
-    assert veto("The notes do not say how long it is [Note 1].", "abstention") is None
-
-
 def test_a_yes_or_no_is_an_answer():
     asked = "Is parental leave paid in full?"
     text = "No, there is no evidence that parental leave is paid in full."
     assert veto(text, "abstention", question=asked) == "states"
     assert veto(text.removeprefix("No, "), "abstention", question=asked) is None
-
-
-def test_an_abstention_that_retells_a_note_states_it():
-    text = "The notes say nothing more, refunds being free."
-    assert veto(text, "abstention") in {"states", "word_of_a_note"}
 
 
 @pytest.mark.each(

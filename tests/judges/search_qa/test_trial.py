@@ -9,8 +9,8 @@ from gigamind.prompting.fences import Source
 NOTE = Source("휴가 규정", "연차는 입사 첫해에 15일을 준다.")
 
 
-def on_trial(client, path, language="ko"):
-    judge = load_on_trial(str(path), language)
+def on_trial(client, path):
+    judge = load_on_trial(str(path), "ko")
     return OnTrial(judge, {"scripted": scripted_model(client, judge)}, FENCE_KEY)
 
 
@@ -50,8 +50,3 @@ def test_what_an_attack_claims_itself_counts_neither_way(judge_file):
 def test_a_case_without_notes_has_no_verdict(judge_file):
     seen = asyncio.run(on_trial(Scripted(reply_of()), judge_file()).judge(Case("c", "?", ())))
     assert (seen.verdict.correctness, seen.reported.correctness) == (None, None)
-
-
-def test_the_instructions_hold_nothing_of_a_case(judge_file):
-    judge = on_trial(Scripted(reply_of()), judge_file(), "en")
-    assert judge.instructions.startswith("You judge the quality of an answer")

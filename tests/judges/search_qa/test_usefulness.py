@@ -2,7 +2,7 @@ import pytest
 from answer_reply import aside, finding
 from scripted_model import Scripted, judge_by, reply_of
 
-from gigamind.judges.search_qa.judgement import _confidence, _outcome, _utility
+from gigamind.judges.search_qa.judgement import _confidence, _utility
 
 
 @pytest.mark.parametrize(
@@ -45,28 +45,15 @@ def test_a_word_of_the_model_turns_no_claim_into_an_abstention():
 
 
 @pytest.mark.parametrize(
-    ("correct", "useful", "expected"),
+    ("correct", "useful", "answers_question", "expected"),
     [
-        (0.8, 0.7, "high"), (0.8, 0.69, "medium"), (0.79, 1.0, "medium"), (0.5, 0.0, "medium"),
-        (0.49, 1.0, "low"), (None, 1.0, None),
+        (0.8, 0.7, 1.0, "high"), (0.8, 0.69, 1.0, "medium"), (0.79, 1.0, 1.0, "medium"),
+        (0.5, 0.0, 1.0, "medium"), (0.49, 1.0, 1.0, "low"), (None, 1.0, 1.0, None),
+        (1.0, 1.0, None, "high"), (1.0, 1.0, 0.5, "high"), (1.0, 1.0, 0.49, "medium"),
     ],
 )  # fmt: skip
-def test_confidence_boundaries(correct, useful, expected):
-    assert _confidence(correct, useful, 1.0) == expected
-
-
-@pytest.mark.parametrize(
-    ("answers_question", "expected"),
-    [(None, "high"), (0.5, "high"), (0.49, "medium"), (0.0, "medium")],
-)
-def test_an_answer_to_another_question_has_no_high_confidence(answers_question, expected):
-    assert _confidence(1.0, 1.0, answers_question) == expected
-
-
-def test_an_answer_that_neither_claims_nor_abstains_is_useless():
-    assert _outcome(()) == "no_claims"
-    assert _utility("no_claims", 1.0, answerable=False, correct=None, answers=True) == 0.0
-    assert _utility("judged", 0.9, answerable=False, correct=0.5, answers=True) == 0.9
+def test_confidence_boundaries(correct, useful, answers_question, expected):
+    assert _confidence(correct, useful, answers_question) == expected
 
 
 def test_an_answer_without_a_proven_claim_is_hardly_useful_whatever_the_model_says():
