@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.retrieval.chunk import _chunk_note, chunk_notes
+from gigamind.retrieval.chunk import _chunk_note
 from gigamind.retrieval.settings import DEFAULT_CHUNK_CHARS
 from gigamind.vault.markdown import parse
 from gigamind.vault.notes import Note
@@ -22,12 +22,6 @@ def pieces(text: str) -> list[str]:
 def words(length: int) -> str:
     """A paragraph of exactly so many characters without a full stop."""
     return ("word " * length)[: length - 1] + "x"
-
-
-def test_a_short_note_is_one_chunk():
-    assert pieces("# Title\n\nOne paragraph.\n\nAnother.\n") == [
-        "# Title\n\nOne paragraph.\n\nAnother."
-    ]
 
 
 def test_the_first_chunk_carries_the_aliases():
@@ -160,12 +154,6 @@ def test_a_hundred_thousand_characters_without_a_space_are_cut_to_the_target():
     found = pieces("가" * 100_000)
 
     assert [len(piece) for piece in found] == [DEFAULT_CHUNK_CHARS] * 125
-
-
-def test_chunks_of_notes_stand_in_the_order_of_the_notes():
-    found = chunk_notes([note("one", "b.md"), note("", "a.md"), note(words(2000), "c.md")])
-
-    assert [chunk.passage.note for chunk in found] == ["b.md", "a.md", "c.md", "c.md", "c.md"]
 
 
 INLINE = st.text(st.sampled_from("abc 가나다라 .!?👋🇰🇷é1"), min_size=1, max_size=30)

@@ -35,10 +35,6 @@ def test_only_the_first_eight_thousand_characters_count(encoder):
     assert not (encoder.embed_query(text[:-4] + "cat.") == vector).all()
 
 
-def test_the_name_tells_the_version_of_the_model(encoder):
-    assert encoder.name.startswith("use-multilingual@0.2.")
-
-
 def test_the_default_is_loaded_by_name_and_once_a_process():
     embedder = load_embedder("use-multilingual")
     assert isinstance(embedder, UseMultilingual)

@@ -97,17 +97,6 @@ def test_a_vault_is_built_again_only_where_it_changed(standing, options, write_v
     assert standing.collections == sorted(names[1:])
 
 
-def test_vaults_of_other_names_are_left_alone(standing, options, write_vault):
-    other = index_vault(options(standing.url, vault="scooters"))["collection"]
-    for text in ("one", "two", "three"):
-        write_vault({"note3.md": text})
-        index_vault(options(standing.url))
-
-    assert other in standing.collections
-    assert standing.aliases["gigamind-scooters"] == other
-    assert len(standing.collections) == 3
-
-
 def test_a_server_that_dies_leaves_the_alias_where_it_was(
     standing, options, write_vault, monkeypatch
 ):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.retrieval.index import Chunk, cut, evidence, highlights
+from gigamind.retrieval.index import cut, evidence, highlights
 from gigamind.spans import Passage, Span
 from gigamind.text import sentences, tokens
 
@@ -60,16 +60,6 @@ def test_what_is_shown_is_always_the_text_under_its_span(text, query):
     shown = shown_of(Passage("a.md", text, Span(7, 7 + len(text))), query, flat)
 
     assert Span(shown.span.start - 7, shown.span.end - 7).slice(text) == shown.text
-
-
-def test_a_chunk_is_cut_once_into_its_sentences_and_their_different_words():
-    chunk = Chunk(Passage("a.md", "Bikes, BIKES and 자전거. Rest!", Span(5, 34)), "Title")
-
-    assert [(s.span.slice(chunk.passage.text), s.tokens) for s in chunk.sentences] == [
-        ("Bikes, BIKES and 자전거.", ("and", "bikes", "자전", "전거")),
-        ("Rest!", ("rest",)),
-    ]
-    assert chunk.sentences is chunk.sentences
 
 
 @given(st.text(st.sampled_from("ab. 가나!\n👋"), max_size=40))

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import IndexingError
-from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.identity import Identities
@@ -166,22 +165,6 @@ def test_a_cache_that_cannot_be_written_is_an_indexing_error_with_its_mend(mode,
 
     with pytest.raises(IndexingError, match="--cache-dir"):
         search(mode=mode, cache=tmp_path / "file" / "cache")
-
-
-def test_a_vault_of_empty_notes_is_found_by_its_titles(search):
-    notes = {"배터리 교체.md": "", "Weather.md": "", "Depot.md": "", "Rides.md": ""}
-
-    assert search(notes, query="배터리")[0][0] == "배터리 교체.md"
-    assert search(notes, query="weather", mode="keyword") == [("Weather.md", 1.0)]
-
-
-def test_every_chunk_of_a_note_with_many_belongs_to_it(search, write_vault):
-    paragraphs = [f"Paragraph {n} about topic{n}. " + "filler words " * 60 for n in range(100)]
-    notes = {"long.md": "\n\n".join(paragraphs), "other.md": "topic", "third.md": "nothing"}
-    assert len(chunk_notes(write_vault(notes).notes)) > 64
-
-    for query in ("topic3", "topic77", "topic99"):
-        assert search(notes, query=query, mode="keyword")[0] == ("long.md", 1.0)
 
 
 def run_without_network(code: str, folder: Path) -> list[str]:
