@@ -160,15 +160,6 @@ def test_a_span_that_is_none_is_an_error(start, end, message):
     assert re.search(message, error.message)
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "text"), [(0, 18, NOTES["policies/approval.md"]), (3, 5, "👋")]
-)
-def test_a_span_may_reach_the_end_and_hold_an_emoji(start, end, text):
-    result = checked(expecting("policies/approval.md", start, end))
-
-    assert result.usable[0].spans[0].text == text
-
-
 def test_the_note_of_a_span_must_exist():
     result = checked(
         {

@@ -199,13 +199,6 @@ def test_a_link_around_code_stays_since_none_is_ever_suggested_there(made):
     assert [(found.links, row.anchor) for row in found.rows] == [(1, "run")]
 
 
-def test_embeds_in_a_circle_and_links_to_missing_notes_are_left_alone(made, tmp_path):
-    found = made(1.0, a="![[b]] [[nowhere]] [[b]]", b="![[a]] [lost](gone.md)")
-    assert [row.source_note for row in found.rows] == ["a.md"]
-    assert (tmp_path / "out" / "a.md").read_text() == "![[b]] [[nowhere]] b"
-    assert (tmp_path / "out" / "b.md").read_text() == "![[a]] [lost](gone.md)"
-
-
 WORDS = st.text(alphabet="ab가나👋 \n*", max_size=6)
 
 

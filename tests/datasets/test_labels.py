@@ -2,7 +2,8 @@ import hashlib
 
 import pytest
 
-from gigamind.datasets.labels import AnswerabilityLabel, AnswerLabel, read_labels
+from gigamind.datasets.labels import AnswerabilityLabel, AnswerLabel, labelled, read_labels
+from gigamind.datasets.schema import QueryItem
 from gigamind.errors import InputError
 
 
@@ -80,3 +81,20 @@ def test_a_file_without_labels_says_what_a_label_is(file, text):
 def test_a_file_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(InputError, match=r"none\.jsonl"):
         read_labels(tmp_path / "none.jsonl", AnswerabilityLabel)
+
+
+ROWS = [
+    QueryItem(
+        id="a", query="?", answerable=True, expected_notes=("x", "y"), gains={"x": 2, "z": 0}
+    ),
+    QueryItem(id="b", query="?", answerable=False, expected_notes=()),
+    QueryItem(id="c", query="?", answerable=True, expected_notes=("x",)),
+]
+
+
+def test_new_judgements_count_before_older_ones():
+    gains = {"a": {"new": 3, "y": 0}, "b": {"new": 1}}
+    a, b, c = labelled(ROWS, gains)
+    assert (a.gains, a.expected_notes) == ({"x": 2, "z": 0, "new": 3, "y": 0}, ("x", "new"))
+    assert (b.gains, b.expected_notes, b.answerable) == ({"new": 1}, ("new",), True)
+    assert c == ROWS[2]

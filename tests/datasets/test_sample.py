@@ -22,13 +22,6 @@ def test_anything_else_is_an_error_that_says_what_to_write(text):
         sample_size(text)
 
 
-def test_a_count_draws_so_many_in_their_order():
-    drawn = sample(range(100), 10, seed=42)
-
-    assert len(drawn) == 10
-    assert list(drawn) == sorted(set(drawn))
-
-
 def test_the_seed_decides():
     assert sample(range(100), 10, seed=42) == sample(range(100), 10, seed=42)
     assert sample(range(100), 10, seed=42) != sample(range(100), 10, seed=43)

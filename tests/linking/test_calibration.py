@@ -112,12 +112,6 @@ def test_one_link_changes_little_of_what_holds_without_any(vaults_of):
     assert of(0) > of(1) > max(of(2), of(20))
 
 
-def test_equal_vaults_give_equal_numbers(vault_of):
-    vault = all_linked(vault_of)
-    score = suggesting(lambda _, target: float(target < "t04"))
-    assert numbers_of(vault, score) == numbers_of(vault, score)
-
-
 def test_links_are_hidden_but_nothing_else(vault_of):
     text = "# [[t00]]\n\n[[t01]] and [[t02|two]]; ![[t03]] [[nowhere]] [x](https://example.org)\n"
     notes = {f"{name}.md": "x" for name in TARGETS} | {f"n{n:02}.md": text for n in range(20)}

@@ -162,10 +162,6 @@ def test_no_phrase_is_linked_where_no_sentence_is(vault_of, embedder, text):
     assert "Knowledge Graph 설계.md" not in [one.target for one in found]
 
 
-def test_names_alone_give_none_of_them(vault_of):
-    assert suggested(vault_of(SEED_EXAMPLE), "projects/gigamind.md", None) == []
-
-
 @pytest.mark.parametrize(
     ("notes", "anchor", "target"),
     [

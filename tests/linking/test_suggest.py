@@ -104,11 +104,6 @@ def test_a_name_that_leads_elsewhere_more_often_than_to_a_linked_note_is_still_o
     assert [(a, t) for a, t, _ in found(suggester, "t.md", options)] == [("the pager", "a.md")]
 
 
-def test_places_with_the_same_words_count_as_the_first(suggester_of):
-    (one,) = suggested(suggester_of(FIVE | {"t.md": "snow, Snow and snow"}))
-    assert one.span.start == 0
-
-
 def test_a_place_written_as_the_title_is_taken_before_one_in_small_letters(suggester_of):
     notes = {"Snow.md": "x", "a.md": "[[Snow]]", "t.md": "No snow but Snow."}
     (one,) = suggested(suggester_of(notes))

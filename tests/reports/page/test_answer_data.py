@@ -158,11 +158,6 @@ def test_the_baseline_has_what_its_snapshot_stores(item):
     assert (alone["change"], alone["what"], alone["before"]) == ("", "", None)
 
 
-def test_nothing_in_the_data_can_end_its_script_element(item):
-    record = SimpleNamespace(items=[item], run=SimpleNamespace(judge=None))
-    assert "</script" not in list_data(record, translator("en"))
-
-
 def test_tags_are_places_in_one_list_and_flags_are_told_by_title(item):
     data, (row,) = listed(item)
     assert (data["tags"], row["tags"]) == (["t1", "t2"], [1, 0])
