@@ -3,6 +3,7 @@
 import math
 import tomllib
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,9 +14,6 @@ from gigamind.retrieval import balanced
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.fuse import ChunkLayout, Fusion
 from gigamind.retrieval.keyword import build_keyword_index
-from gigamind.retrieval.prepare import open_retriever
-from gigamind.retrieval.settings import RetrievalSettings
-from gigamind.vault.identity import Identities
 
 JUDGE = asset("judges") / "unanswerable_answer_score.toml"
 MIN_ANSWER_SCORE = tomllib.loads(JUDGE.read_text("utf-8"))["min_score"]
@@ -161,15 +159,9 @@ def test_the_scale_of_cosines_goes_by_the_family_of_the_embedder():
 
 
 @pytest.fixture
-def search(write_vault, tmp_path):
+def search(opened):
     """Balanced search over notes with the real encoder."""
-
-    def open_(notes, **settings):
-        vault = write_vault(notes)
-        chosen = RetrievalSettings(fusion="balanced", cache=tmp_path / "cache", **settings)
-        return open_retriever(vault, Identities(vault.notes), chosen, lambda _done, _total: None)
-
-    return open_
+    return partial(opened, fusion="balanced")
 
 
 BIKES = {

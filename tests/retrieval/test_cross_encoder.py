@@ -2,15 +2,14 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from tiny_model import LETTERS, tiny_matrix, write_tiny_model
 
 from gigamind.errors import InputError
 from gigamind.retrieval.embedders import load_reranker
-from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
-from gigamind.vault.identity import Identities
 
 NOTES = {
     "battery.md": "battery battery battery",
@@ -41,17 +40,12 @@ def test_a_score_is_that_of_the_model_for_the_pair(cross_encoder):
 
 
 @pytest.fixture
-def opened(write_vault):
-    def opened(**settings):
-        vault = write_vault(NOTES)
-        chosen = RetrievalSettings(mode="keyword", topk=3, **settings)
-        return open_retriever(vault, Identities(vault.notes), chosen, lambda *_: None)
-
-    return opened
+def search(opened):
+    return partial(opened, NOTES, mode="keyword", topk=3)
 
 
-def test_the_best_notes_are_ordered_anew_by_their_best_chunks(cross_encoder, opened):
-    with opened() as plain, opened(rerank=cross_encoder) as reranked:
+def test_the_best_notes_are_ordered_anew_by_their_best_chunks(cross_encoder, search):
+    with search() as plain, search(rerank=cross_encoder) as reranked:
         before, after = plain.search("battery"), reranked.search("battery")
     assert {hit.note for hit in after} == {hit.note for hit in before}
     scores = {hit.note: by_hand("battery", hit.chunk.indexed_text) for hit in before}
@@ -61,8 +55,8 @@ def test_the_best_notes_are_ordered_anew_by_their_best_chunks(cross_encoder, ope
         assert hit.base_score == hit.final_score == pytest.approx(scores[hit.note], rel=1e-4)
 
 
-def test_settings_of_a_grid_are_reranked_as_a_search_is(cross_encoder, opened):
-    with opened(rerank=cross_encoder) as reranked:
+def test_settings_of_a_grid_are_reranked_as_a_search_is(cross_encoder, search):
+    with search(rerank=cross_encoder) as reranked:
         plain = RetrievalSettings(mode="keyword", topk=3)
         grid = [plain, replace(plain, rerank=cross_encoder)]
         found = reranked.rankings("battery", grid)

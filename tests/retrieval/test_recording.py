@@ -1,27 +1,12 @@
 import numpy as np
-import pytest
 
-from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import recording
-from gigamind.retrieval.settings import RetrievalSettings
-from gigamind.vault.identity import Identities
+
+NOTES = {"a.md": "The deploy runs every Friday.", "b.md": "휴가는 팀장에게 신청한다."}
 
 
-@pytest.fixture
-def open_vault(write_vault, tmp_path):
-    vault = write_vault(
-        {"a.md": "The deploy runs every Friday.", "b.md": "휴가는 팀장에게 신청한다."}
-    )
-
-    def opened(mode):
-        settings = RetrievalSettings(mode=mode, cache=tmp_path / "cache")
-        return open_retriever(vault, Identities(vault.notes), settings, lambda _done, _all: None)
-
-    return opened
-
-
-def test_a_second_look_finds_the_same_and_embeds_only_what_was_never_searched(open_vault):
-    with open_vault("hybrid") as retriever:
+def test_a_second_look_finds_the_same_and_embeds_only_what_was_never_searched(opened):
+    with opened(NOTES, mode="hybrid") as retriever:
         searched, recalled = recording(retriever)
         hits = searched.search("deploy")
         first = searched.semantic.embedder.vectors["deploy"]
@@ -32,8 +17,8 @@ def test_a_second_look_finds_the_same_and_embeds_only_what_was_never_searched(op
         assert np.array_equal(other, retriever.semantic.embedder.embed_query("휴가"))
 
 
-def test_a_search_is_embedded_anew_each_time_so_that_its_time_is_honest(open_vault):
-    with open_vault("semantic") as retriever:
+def test_a_search_is_embedded_anew_each_time_so_that_its_time_is_honest(opened):
+    with opened(NOTES, mode="semantic") as retriever:
         searched, _recalled = recording(retriever)
         searched.search("deploy")
         first = searched.semantic.embedder.vectors["deploy"]
@@ -41,6 +26,6 @@ def test_a_search_is_embedded_anew_each_time_so_that_its_time_is_honest(open_vau
         assert searched.semantic.embedder.vectors["deploy"] is not first
 
 
-def test_keyword_mode_has_nothing_to_record(open_vault):
-    with open_vault("keyword") as retriever:
+def test_keyword_mode_has_nothing_to_record(opened):
+    with opened(NOTES, mode="keyword") as retriever:
         assert recording(retriever) == (retriever, retriever)

@@ -211,10 +211,8 @@ FLIP = {
 
 
 @pytest.mark.parametrize(("rerank", "first"), [(False, "leaf.md"), (True, "hub.md")])
-def test_the_first_is_taken_by_final_score_and_judged_by_its_base_score(rerank, first, write_vault):
-    vault = write_vault(FLIP)
-    settings = RetrievalSettings(mode="keyword", graph_rerank=rerank)
-    with open_retriever(vault, Identities(vault.notes), settings, lambda _d, _t: None) as retriever:
+def test_the_first_is_taken_by_final_score_and_judged_by_its_base_score(rerank, first, opened):
+    with opened(FLIP, mode="keyword", graph_rerank=rerank) as retriever:
         hits = retriever.search("zebra")
 
     base = {hit.note: hit.base_score for hit in hits}

@@ -10,12 +10,9 @@ from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.fuse import ChunkLayout, Fusion
 from gigamind.retrieval.index import Chunk
 from gigamind.retrieval.keyword import build_keyword_index
-from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever, SemanticLeg
-from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.retrieval.signals import signals_of
 from gigamind.spans import Passage, Span
-from gigamind.vault.identity import Identities
 
 # Seven notes of one chunk: "apple" in one, "pear" in two, nothing else shared.
 TEXTS = (
@@ -160,14 +157,10 @@ def test_a_cosine_above_zero_finds_what_shares_no_word(cosine: float, found: boo
     assert signals_of(retriever_of(TEXTS, leg), "zebra").matched is found
 
 
-def test_every_mode_of_search_sees_the_same_signals(write_vault, encoder):
-    assert encoder.name
-    vault = write_vault(
-        {"a.md": "The deploy runs every Friday.", "나.md": "휴가는 팀장에게 신청한다."}
-    )
+def test_every_mode_of_search_sees_the_same_signals(opened):
+    notes = {"a.md": "The deploy runs every Friday.", "나.md": "휴가는 팀장에게 신청한다."}
     seen = []
     for mode in ("hybrid", "semantic"):
-        settings = RetrievalSettings(mode=mode, topk=1)
-        with open_retriever(vault, Identities(vault.notes), settings, lambda *_: None) as opened:
-            seen.append([signals_of(opened, query) for query in ("휴가 신청", "deploy day")])
+        with opened(notes, mode=mode, topk=1) as retriever:
+            seen.append([signals_of(retriever, query) for query in ("휴가 신청", "deploy day")])
     assert seen[0] == seen[1]
