@@ -224,13 +224,6 @@ def test_of_several_places_the_one_nearest_to_where_it_was_is_taken(start, place
     assert result.usable[0].spans[0].span == Span(place, place + 3)
 
 
-def test_a_text_that_is_gone_and_offsets_beyond_the_note_leave_the_row_in_use():
-    result = checked(expecting("leave", 900, 907, "Absence"), expecting("leave", 0, 5, "Leave"))
-    assert places(result) == []
-    assert [query.gone for query in result.usable] == [1, 0]
-    assert "900" in result.warnings[-1].values["problem"].values["reason"]
-
-
 def test_an_ambiguous_name_is_reported_once_in_the_format_of_the_specification():
     result = checked(expecting("my note", 0, 3), {"expected_notes": ["My_note"]})
 

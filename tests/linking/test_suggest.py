@@ -149,26 +149,6 @@ def test_a_name_in_tables_alone_is_linked_there(suggester_of):
     assert [one.span.start, *(span.start for span in one.elsewhere)] == [2, 25, 32]
 
 
-def test_targets_that_are_linked_already_are_left_out_unless_asked_for(suggester_of):
-    suggester = suggester_of(FIVE)
-    assert [target for _, target, _ in found(suggester, "rain.md")] == ["wind.md"]
-    assert found(suggester, "rain.md", SuggestOptions(min_confidence=0.0)) == []
-
-
-def test_the_confidence_is_a_floor_and_the_number_a_ceiling(suggester_of):
-    suggester = suggester_of(FIVE)
-    (first, second) = found(suggester, "hail.md")
-    for least, expected in [
-        (second[2], 2),
-        (second[2] + 1e-9, 1),
-        (first[2], 1),
-        (first[2] + 1e-9, 0),
-    ]:
-        options = replace(ALL, min_confidence=least)
-        assert len(found(suggester, "hail.md", options)) == expected
-    assert found(suggester, "hail.md", replace(ALL, max_suggestions=1)) == [first]
-
-
 def many_words(called: str):
     """Each of 48 notes says 24 words and links one of them to a note with a file name made of it."""
     names = [a + b for a in "btkm" for b in ("ask", "end", "ind", "old", "ump", "ust")]

@@ -66,11 +66,6 @@ def test_a_second_writer_is_told_to_wait_and_a_reader_is_not(path):
     EventLog(path, wait_seconds=0.05).close()
 
 
-def test_a_missing_log_is_named(path):
-    with pytest.raises(InputError, match=r"memory\.db"):
-        list(read_events(path))
-
-
 @pytest.mark.parametrize(
     "content",
     [b"", b"not a database, but long enough to be read as one" * 50],

@@ -6,10 +6,8 @@ import pytest
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.settings import ModelSettings
-from gigamind.memory.events import EventLog
 from gigamind.memory.extract import _MAX_CHARS, _extraction_prompt
 from gigamind.memory.extract import extract as extract_by
-from gigamind.memory.sessions import graduate
 from gigamind.prompting.fences import Source, fence
 
 KEPT = "삭제한 노트는 휴지통에 30일 동안 보관한 다음 완전히 지웁니다."  # message 1 of the fixture `session`
@@ -46,18 +44,6 @@ def extract(fake, key):
         return asyncio.run(ask())
 
     return run
-
-
-def test_what_the_model_proves_is_verified_with_spans_that_it_never_gave(
-    extract, fake, session, tmp_path
-):
-    fake.script.append(reply(("30일 보관한다.", [(1, KEPT)])))
-    with EventLog(tmp_path / "m.db") as log:
-        (entry,) = graduate(session, extract(session), log)
-
-    assert (entry.stage, entry.entry_id) == ("verified", "e1")
-    (evidence,) = entry.evidence
-    assert (evidence["source_index"], evidence["start"], evidence["end"]) == (1, 6, 6 + len(KEPT))
 
 
 def test_one_session_is_one_request_that_asks_for_quotes_and_no_spans(extract, fake, session):

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from gigamind.errors import InputError
@@ -10,23 +8,12 @@ from gigamind.judges.spec import fingerprint_of, load_llm_judge
 GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")
 
 
-@pytest.mark.parametrize(("claims", "tokens"), [(0, 768), (4, 768), (5, 928), (24, 3968)])
-def test_a_reply_has_room_for_four_claims_and_more_for_each_further_one(claims, tokens):
-    file = SearchQAJudgeFile(kind="search_qa", prompt="search_qa/v2")
-    assert file.tokens_for(claims) == tokens
-
-
 def test_the_rules_in_code_are_part_of_the_fingerprint(judge_file):
     path = judge_file(second_look="never")
     without = load_llm_judge(path, "ko", SearchQAJudgeFile, SearchQAReply, GIVEN)
     judge = _load_search_qa_judge(path, "ko")
     parts = (without.fingerprint, f"rules {RULES}")
     assert judge.fingerprint == fingerprint_of(judge.file, *parts) != without.fingerprint
-
-
-def test_the_judge_of_the_project_is_the_seeds():
-    judge = _load_search_qa_judge(Path(__file__).parents[3] / "judges" / "search_qa.toml", "ko")
-    assert (judge.file.temperature, judge.file.max_tokens) == (0.1, 768)
 
 
 @pytest.mark.parametrize(
