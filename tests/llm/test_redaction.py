@@ -2,12 +2,9 @@
 
 import base64
 import json
-import os
 from urllib.parse import quote
 
 import pytest
-from forked import command
-from row_files import write_rows
 
 from gigamind.llm.faults import scrub
 from gigamind.redaction import keep_secret, redacted
@@ -92,19 +89,3 @@ def test_a_server_that_says_the_key_back_does_not_bring_it_into_an_error(key, as
     assert asked.error.code == "auth_failed"
     assert "I was sent" in str(asked.error)
     assert key not in str(asked.error)
-
-
-def test_no_key_reaches_the_screen_or_a_file_of_a_run(tmp_path, fake):
-    row = {"id": "a1", "question": "?", "answer": "Yes.", "context_notes": [{"text": "Yes."}]}
-    write_rows(tmp_path / "answers.jsonl", [row])
-    keys = {f"{name}_API_KEY": key for name, key in KEYS.items() if name != "words"}
-    model = ("--model", "openai/judge;fault=echo", "--api-base", fake.url)
-    given = ("--dataset", "answers.jsonl", *model, "--key-variable", "hex_API_KEY", "--out", "out")
-    environment = {**os.environ, **keys}
-    ended = command(tmp_path, "eval", "answers", *given, environment=environment).completed()
-
-    assert fake.seen.authorizations[-1] == f"Bearer {KEYS['hex']}"
-    written = [path.read_text("utf-8") for path in tmp_path.rglob("*.*") if path.is_file()]
-    shown = "".join([ended.stdout, ended.stderr, *written])
-    assert "I was sent" in shown
-    assert not [key for key in keys.values() if key in shown]
