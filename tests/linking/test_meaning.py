@@ -162,34 +162,14 @@ def test_no_phrase_is_linked_where_no_sentence_is(vault_of, embedder, text):
     assert "Knowledge Graph 설계.md" not in [one.target for one in found]
 
 
-@pytest.mark.parametrize(
-    ("notes", "anchor", "target"),
-    [
-        (
-            {
-                "연차 사용 규정.md": "# 연차 사용 규정\n\n연차는 입사 1년 뒤부터 쓴다. 쉬는 날은 팀장이 승인한다.",
-                "보안 점검.md": "# 보안 점검\n\n서버의 접근 권한을 분기마다 살핀다.",
-                "t.md": "새로 온 사람은 휴가 정책을 먼저 읽는다.",
-            },
-            "휴가 정책",
-            "연차 사용 규정.md",
-        ),
-        (
-            {
-                "Paid time off.md": "Being away from work is approved by the team lead.",
-                "Security audit.md": "Access to servers is reviewed each quarter.",
-                "t.md": "Everybody gets twenty vacation days.",
-            },
-            "vacation days",
-            "Paid time off.md",
-        ),
-    ],
-)
-def test_a_link_without_a_common_word_says_by_which_passage(
-    vault_of, embedder, notes, anchor, target
-):
+def test_a_link_without_a_common_word_says_by_which_passage(vault_of, embedder):
+    notes = {
+        "Paid time off.md": "Being away from work is approved by the team lead.",
+        "Security audit.md": "Access to servers is reviewed each quarter.",
+        "t.md": "Everybody gets twenty vacation days.",
+    }
     first, *_ = suggested(vault_of(notes), "t.md", embedder)
-    assert (first.anchor, first.target) == (anchor, target)
+    assert (first.anchor, first.target) == ("vacation days", "Paid time off.md")
     assert isinstance(first.features, MeantFeatures)
     assert first.features.overlap == 0
     assert first.features.passage[:20] in first.reason

@@ -34,19 +34,6 @@ def test_what_follows_a_nul_is_read_too(e5):
     assert e5.embed_query("a\0b").tolist() == e5.embed_query("a b").tolist()
 
 
-@pytest.mark.each(
-    "question, answer, other",
-    [
-        ("배터리 교체 시간은 언제인가요?", "배터리는 매일 밤 두 시에 바꾼다.", "사무실은 성수동 4층에 있다."),
-        ("Where do we work?", "The office is on the fourth floor.", "Batteries are made in Ulsan."),
-    ],
-)  # fmt: skip
-def test_a_question_is_nearer_to_its_answer_than_to_another_sentence(question, answer, other):
-    e5 = load_embedder("e5-small")
-    near, far = e5.embed_passages([answer, other]) @ e5.embed_query(question)
-    assert near > far
-
-
 def test_a_question_and_a_passage_of_the_same_words_get_the_prefixes_of_the_model(e5):
     as_query, (as_passage,) = e5.embed_query("battery"), e5.embed_passages(["battery"])
     assert as_query @ as_passage < 0.999

@@ -17,15 +17,6 @@ def test_vectors_have_length_one_and_never_depend_on_their_neighbours(encoder):
     assert encoder.embed_passages(TEXTS[::-1]).tolist() == vectors[::-1].tolist()
 
 
-def test_a_korean_sentence_is_nearest_to_its_english_translation(encoder):
-    korean = encoder.embed_query("배터리는 매일 밤 교체한다")
-    english = encoder.embed_passages(
-        ["Batteries are replaced every night", "The museum opens at ten", "I like green tea"]
-    )
-
-    assert int(np.argmax(english @ korean)) == 0
-
-
 def test_only_the_first_eight_thousand_characters_count(encoder):
     text = "배터리 교체. " * 1_000  # 8 000 characters
     vector = encoder.embed_query(text)

@@ -12,13 +12,6 @@ from gigamind.retrieval.edge import open_edge
 from gigamind.retrieval.index import rounded
 from gigamind.retrieval.server import _in_order_of, connect, open_collection
 
-# What stands in for a server here says once that it would search exactly without being asked to, and has no index of
-# payloads.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning"),
-    pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning"),
-]
-
 
 @pytest.fixture(scope="module", params=["edge in a temporary folder", "edge in a cache", "server"])
 def index(request, tmp_path_factory, known):
