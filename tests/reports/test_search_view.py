@@ -20,7 +20,7 @@ from gigamind.reports.html import render_html
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.run import Outcome, run_document
 from gigamind.tasks import KINDS
-from gigamind.tasks.search.schema import JudgeRates, UnjudgedHit, UnjudgedReport, WeakVerdicts
+from gigamind.tasks.search.schema import UnjudgedHit, UnjudgedReport, WeakVerdicts
 from gigamind.tasks.search.view import SearchView
 
 EN = translator("en")
@@ -123,30 +123,6 @@ def test_metrics_have_their_intervals_in_the_order_of_rank():
     ]
 
 
-def test_the_verdicts_are_counted_beside_those_of_other_thresholds_and_judges(record):
-    judge = {"setting": 0.5, "unanswerable": 2, "answerable": 2}
-    rates = dict.fromkeys(("precision", "recall", "f1", "far", "false_refusals"), 0.5)
-    judges = (
-        JudgeRates(kind="threshold", chosen=True, missed=1, refused=0, **judge, **rates),
-        JudgeRates(kind="calibrated", chosen=False, missed=0, refused=1, **judge, **rates),
-    )
-    record = replace(record, summary=record.summary.model_copy(update={"judges": judges}))
-    blocks = section(record, "judge")
-    # Scores 0.2 and 0.4 are unanswerable, 0.5 and 0.6 answerable: 0.45 separates all four.
-    assert [row[1:4] for row in table(blocks, 6)] == [
-        (doc.Proportion(0.3), doc.Count(0, 2), doc.Count(1, 2)),
-        (doc.Proportion(pytest.approx(0.45)), doc.Count(0, 2), doc.Count(0, 2)),
-        (doc.Proportion(0.5), doc.Count(1, 2), doc.Count(0, 2)),
-        (doc.Proportion(None), doc.Count(2, 2), doc.Count(0, 2)),
-    ]
-    # No threshold up to 0.2 refuses a query; beyond 0.6, all are refused.
-    first, *_others, last = table(blocks, 5)
-    assert (first[1:3], last[1:3]) == (
-        (doc.Count(0, 2), doc.Count(2, 2)),
-        (doc.Count(2, 2), doc.Count(0, 2)),
-    )
-
-
 def test_a_bad_judge_is_improved_by_a_command_with_a_threshold_that_is_better(record):
     chosen = {"dataset": "q.jsonl", "notes": "v", "mode": "hybrid", "min_score": 0.3}
     options = record.run.options | chosen
@@ -246,11 +222,6 @@ def test_a_run_without_any_query_still_gives_a_page():
     assert find(page.blocks, doc.KeyFigures) is None
     assert find(page.blocks, doc.Verdict).state == "measured"
     assert "<h1>" in render_html(page, EN)
-
-
-def test_warnings_of_the_run_come_first():
-    page = document(make_record(run={"warnings": ("a", "b")}))
-    assert find(page.blocks, doc.Bullets).items == ("a", "b")
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])

@@ -1,5 +1,4 @@
 import json
-import re
 from dataclasses import replace
 
 import pyromark
@@ -29,11 +28,6 @@ def document(record, outcome=None):
 def counted(record, **changes):
     overall = record.summary.overall.model_copy(update=changes)
     return replace(record, summary=record.summary.model_copy(update={"overall": overall}))
-
-
-def test_the_result_counts_links_and_suggestions():
-    result = VIEW.result(make_links(make_note(), make_note(note="b.md")))
-    assert re.findall(r"\d+ of \d+", result) == ["4 of 6", "2 of 4"]  # the larger share first
 
 
 def test_a_run_that_suggested_nothing_has_another_result():
@@ -81,27 +75,6 @@ def test_missed_links_are_grouped_by_cause_with_a_few_examples():
     assert "3 of 5" in first.title
     assert [row[0] for row in first.rows] == ["0.md", "1.md", "2.md"]
     assert [row[2:4] for row in second.rows] == [(doc.Count(7), doc.Proportion(0.25))]
-
-
-def test_columns_without_a_value_are_left_out():
-    record = counted(make_links(make_note()), misses={"no_candidate": 1})
-    assert len(find(section(document(record), "misses").blocks, doc.Table).columns) == 2
-
-
-def test_thresholds_that_leave_out_no_other_suggestion_are_no_rows():
-    record = make_links(make_note())
-    first, last = record.summary.sweep
-    equal, fewer = (
-        first.model_copy(update={"min_confidence": at, "suggested": n})
-        for at, n in ((0.25, 3), (0.5, 2))
-    )
-    sweep = (first, equal, fewer, last)
-    record = replace(record, summary=record.summary.model_copy(update={"sweep": sweep}))
-    blocks = section(document(record), "thresholds").blocks
-    assert [row[:2] for row in find(blocks, doc.Table).rows] == [
-        ("0.03", doc.Count(3)),
-        ("0.50", doc.Count(2)),
-    ]
 
 
 def test_languages_are_compared_if_there_are_two():
