@@ -14,8 +14,6 @@ from gigamind.errors import InputError
 from gigamind.vault.markdown import parse
 from gigamind.vault.notes import notes_hash
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
-
 # Nine links of notes to other notes; the comment says why each of the rest is none.
 NOTES = {
     "a": (
@@ -171,12 +169,6 @@ def test_notes_that_are_not_utf8_are_copied_byte_by_byte(vault, tmp_path):
     out = tmp_path / "out"
     generate_links(vault, out, tmp_path / "links.jsonl", remove_ratio=1.0)
     assert (out / "broken.md").read_bytes() == b"\xff [[a]]"
-
-
-def test_the_example_vault_gives_a_third_of_its_links(tmp_path):
-    made = generate_links(EXAMPLES, tmp_path / "notes", tmp_path / "links.jsonl")
-    assert (made.links, len(made.rows)) == (112, 34)
-    assert {row.language for row in made.rows} == {"ko", "en"}
 
 
 @pytest.mark.each(

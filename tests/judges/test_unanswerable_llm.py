@@ -4,7 +4,7 @@ from hashlib import sha256
 import pytest
 from scripted_model import JUDGES, Scripted, verdict_of
 
-from gigamind.errors import InputError, LlmError
+from gigamind.errors import InputError
 from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.spec import fingerprint_of
 from gigamind.judges.unanswerable_llm import UnanswerableReply, load_model_judge
@@ -129,12 +129,6 @@ def test_the_prompt_holds_note_text_unchanged_and_fenced(language):
 
 def test_notes_that_look_like_instructions_are_flagged():
     assert decide(answerable()).flagged == {2: ("looks_like_instructions",)}
-
-
-def test_a_reply_that_is_none_is_an_error_and_no_verdict():
-    with pytest.raises(LlmError) as caught:
-        decide(Scripted(None))
-    assert caught.value.code == "refused"
 
 
 @pytest.mark.parametrize(

@@ -152,12 +152,6 @@ def test_a_confidence_is_read_in_words_and_numbers(given, word):
     assert _confidence_of(given) == word
 
 
-def test_a_good_reply_loses_nothing_and_says_so():
-    reply = read()
-    assert json.loads(reply.model_dump_json()) == GOOD
-    assert unread_in(reply) == {}
-
-
 @pytest.mark.each(
     "changes, expected, unread",
     [

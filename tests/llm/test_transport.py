@@ -42,12 +42,6 @@ def test_a_parameter_that_is_none_is_not_sent():
     assert accepted(settings) == {"max_tokens": 768}
 
 
-def test_a_model_without_a_provider_is_refused():
-    with pytest.raises(LlmError) as caught:
-        accepted(ModelSettings("nonsense"))
-    assert caught.value.code == "bad_request"
-
-
 @pytest.mark.parametrize(
     ("model", "variable"),
     [

@@ -157,13 +157,6 @@ def test_a_vector_that_a_disk_has_damaged_is_computed_again(cache):
         assert len(embedder.embedded) == computed
 
 
-def test_a_folder_that_cannot_be_made_is_an_indexing_error(tmp_path):
-    (tmp_path / "file").touch()
-
-    with pytest.raises(IndexingError, match="--cache-dir"):
-        embed_all(Counting(), TEXTS, tmp_path / "file" / "embeddings.sqlite", quiet)
-
-
 def test_a_broken_pipe_of_the_progress_bar_is_not_blamed_on_the_cache(cache):
     def break_off(_done: int, _total: int) -> None:
         raise BrokenPipeError
