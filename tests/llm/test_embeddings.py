@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from e5_platforms import needs_e5
-from loopback import Answering, free_ports, listening, process_at
+from loopback import free_ports, process_at
+from search_servers import Asked, search_server
 
 from gigamind.errors import EmbeddingError, InputError
 from gigamind.retrieval.embedders import load_embedder
@@ -17,13 +18,6 @@ from gigamind.retrieval.litellm import LitellmEmbedder
 
 KEY = "sk-secret-key-1234567890"
 SHORT = 0.01  # seconds
-
-
-@dataclass
-class Request:
-    path: str
-    authorization: str | None
-    body: dict[str, object]
 
 
 @dataclass
@@ -56,13 +50,13 @@ class EmbeddingsServer:
     """Answers each request with the next of `replies`, the last one for ever; no reply stands for a good one."""
 
     url: str = ""
-    requests: list[Request] = field(default_factory=list)
+    requests: list[Asked] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
 
     def inputs(self) -> list[list[str]]:
         return [request.body["input"] for request in self.requests]
 
-    def answer(self, request: Request) -> tuple[int, bytes]:
+    def answer(self, request: Asked) -> tuple[int, bytes]:
         place = len(self.requests)
         self.requests.append(request)
         reply = self.replies[min(place, len(self.replies) - 1)] if self.replies else Reply()
@@ -72,13 +66,7 @@ class EmbeddingsServer:
 @pytest.fixture
 def embeddings_server() -> Iterator[EmbeddingsServer]:
     state = EmbeddingsServer()
-
-    class Handler(Answering):
-        def do_POST(self) -> None:
-            authorization, body = self.headers["Authorization"], json.loads(self.body())
-            self.answer(*state.answer(Request(self.path, authorization, body)))
-
-    with listening(Handler) as server:
+    with search_server(state.answer) as server:
         state.url = f"{server.url}/v1"
         yield state
 
@@ -122,7 +110,7 @@ def test_the_request_is_that_of_the_protocol(embedder, embeddings_server):
 
     (request,) = embeddings_server.requests
     assert request.path == "/v1/embeddings"
-    assert request.authorization == f"Bearer {KEY}"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.body["model"] == "test-embed"
     assert request.body["input"] == ["one", "둘"]
     assert request.body["encoding_format"] == "float"

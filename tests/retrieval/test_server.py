@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from loopback import Answering, free_ports, listening
+from loopback import free_ports
 from plain_index import content_of
 from qdrant_server import DROPPED
+from search_servers import search_server
 
 from gigamind.errors import IndexingError
 from gigamind.retrieval import server as of_server
@@ -148,29 +149,16 @@ def test_an_address_that_is_none_is_an_indexing_error_that_names_it(url):
     assert str(caught.value).startswith(url)
 
 
-class Answer(Answering):
-    """Answers every request with the server's `status` and `body`, and keeps the keys it was shown."""
-
-    def do_GET(self) -> None:
-        self.server.seen.append((self.path, self.headers["api-key"]))
-        self.answer(self.server.status, self.server.body)
-
-
-@pytest.fixture
-def http_server():
-    with listening(Answer, seen=[]) as server:
-        yield server
-
-
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
-    ("status", "body"), [(500, b"oops"), (200, b"<html>not Qdrant</html>"), (404, b"{}")]
+    ("status", "body"), [(500, "oops"), (200, "<html>not Qdrant</html>"), (404, "{}")]
 )
-def test_something_else_at_the_address_is_an_indexing_error(http_server, status, body):
-    http_server.status, http_server.body = status, body
-
-    with pytest.raises(IndexingError, match=str(http_server.server_port)):
-        connect(f"http://127.0.0.1:{http_server.server_port}")
+def test_something_else_at_the_address_is_an_indexing_error(status, body):
+    with (
+        search_server(lambda _: (status, body)) as other,
+        pytest.raises(IndexingError, match=other.url),
+    ):
+        connect(other.url)
 
 
 def fails_for_the_first(count, status):
