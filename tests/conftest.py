@@ -13,12 +13,14 @@ from hypothesis import settings
 from named_tests import NamedTests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator, Mapping
     from pathlib import Path
 
     from _pytest.terminal import TerminalReporter
     from faulty_model import FakeServer
     from prefect_stack import Stack
+
+    from gigamind.vault.notes import Vault
 
 # A script's background jobs ignore SIGINT, and children inherit that; one that the tests interrupt must not.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -75,6 +77,16 @@ def text_file(tmp_path: "Path") -> "Callable[[str], Path]":
         return path
 
     return write
+
+
+@pytest.fixture
+def vault_of(tmp_path: "Path") -> "Callable[[Mapping[str, str]], Vault]":
+    """Writes notes (path -> text) into a folder, whose other notes stay, and reads it as a vault."""
+    from vault_files import write_files
+
+    from gigamind.vault.notes import read_vault
+
+    return lambda notes: read_vault(write_files(tmp_path / "vault", notes))
 
 
 @pytest.fixture

@@ -1,23 +1,17 @@
 import pytest
 from row_files import write_rows
-from vault_files import write_files
 
 from gigamind.datasets.check import check_answers
 from gigamind.datasets.jsonl import read_answers
 from gigamind.errors import DatasetError
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
 
 
 @pytest.fixture
-def vault(tmp_path):
+def checked(tmp_path, vault_of):
     notes = {"휴가.md": "---\ntitle: 휴가 규정\n---\n연차는 15일이다."}
-    notes["expenses.md"] = "The limit is 40 euros."
-    return read_vault(write_files(tmp_path / "vault", notes))
+    vault = vault_of(notes | {"expenses.md": "The limit is 40 euros."})
 
-
-@pytest.fixture
-def checked(tmp_path, vault):
     def check(*rows, with_vault=True):
         path = write_rows(tmp_path / "answers.jsonl", rows)
         notes = vault if with_vault else None

@@ -2,22 +2,19 @@ from pathlib import Path
 
 import pytest
 from row_files import write_rows
-from vault_files import write_files
 
 from gigamind.datasets.check import check_links
 from gigamind.datasets.jsonl import read_links
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
 
 ROW = {"id": "1", "source_note": "a", "anchor": "베타", "expected_links": ["b"]}
 
 
 @pytest.fixture
-def held(tmp_path: Path):
+def held(vault_of, tmp_path: Path):
     """What becomes of one row, the fields given changed, in a vault of two notes."""
-    notes = {"a.md": "👋 베타", "b.md": "---\ntitle: Beta\n---\n"}
-    vault = read_vault(write_files(tmp_path / "vault", notes))
+    vault = vault_of({"a.md": "👋 베타", "b.md": "---\ntitle: Beta\n---\n"})
 
     def run(**fields: object):
         dataset = read_links(write_rows(tmp_path / "links.jsonl", [ROW | fields]))

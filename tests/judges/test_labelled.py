@@ -1,8 +1,5 @@
-from pathlib import Path
-
 from fit_calibration import label
 from row_files import query_row, write_rows
-from vault_files import write_files
 
 from gigamind.datasets.check import check_queries
 from gigamind.datasets.jsonl import read_queries
@@ -10,12 +7,11 @@ from gigamind.retrieval.cache import quiet
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
 
 
-def test_a_left_out_query_is_unanswerable_and_stays_with_its_original(tmp_path: Path):
+def test_a_left_out_query_is_unanswerable_and_stays_with_its_original(vault_of, tmp_path):
     notes = {"a": "apple", "b": "apple", "c": "cherry", "d": "plum", "e": "pear"}
-    vault = read_vault(write_files(tmp_path, {f"{name}.md": text for name, text in notes.items()}))
+    vault = vault_of({f"{name}.md": text for name, text in notes.items()})
     identities = Identities(vault.notes)
     dataset = write_rows(tmp_path / "q.jsonl", [query_row("q", "apple", "a.md", "b")])
     queries = check_queries(read_queries(dataset), vault, identities).usable

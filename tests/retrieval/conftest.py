@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from qdrant_server import Standing, qdrant
 from tiny_model import write_tiny_model
-from vault_files import write_files
 
 from gigamind.retrieval.cache import quiet
 from gigamind.retrieval.embed import Vectors
@@ -19,7 +18,7 @@ from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import Vault, read_vault
+from gigamind.vault.notes import Vault
 
 
 class Known(NamedTuple):
@@ -49,19 +48,13 @@ def standing() -> Iterator[Standing]:
 
 
 @pytest.fixture
-def write_vault(tmp_path: Path) -> Callable[[Mapping[str, str]], Vault]:
-    """Writes notes (path -> text) into a folder, whose other notes stay, and reads it as a vault."""
-    return lambda notes: read_vault(write_files(tmp_path / "vault", notes))
-
-
-@pytest.fixture
 def opened(
-    write_vault: Callable[[Mapping[str, str]], Vault], tmp_path: Path
+    vault_of: Callable[[Mapping[str, str]], Vault], tmp_path: Path
 ) -> Callable[..., Retriever]:
     """Opens notes for a search under some settings, with a cache of the test's own unless told."""
 
     def open_(notes: Mapping[str, str], **settings: object) -> Retriever:
-        vault = write_vault(notes)
+        vault = vault_of(notes)
         chosen = RetrievalSettings(**({"cache": tmp_path / "cache"} | settings))
         return open_retriever(vault, Identities(vault.notes), chosen, quiet)
 

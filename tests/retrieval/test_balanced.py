@@ -25,9 +25,9 @@ ONCE, NEVER = math.log(1 + 3.5 / 1.5), math.log(1 + 4.5 / 0.5)
 
 
 @pytest.fixture
-def balance_of(write_vault):
+def balance_of(vault_of):
     def balance(notes, scale=USE):
-        vault = write_vault(notes)
+        vault = vault_of(notes)
         chunks = chunk_notes(vault.notes)
         layout = ChunkLayout.of(
             [sum(c.passage.note == n.path for c in chunks) for n in vault.notes]

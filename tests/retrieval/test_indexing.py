@@ -20,8 +20,8 @@ QUERIES = [
 
 
 @pytest.fixture
-def options(write_vault, tiny_model, tmp_path):
-    write_vault(NOTES)
+def options(vault_of, tiny_model, tmp_path):
+    vault_of(NOTES)
     embedder = f"fastembed:{tiny_model()}"
     return lambda url, **changes: IndexOptions(
         **{
@@ -72,10 +72,10 @@ def test_an_evaluation_reads_the_collection_that_was_built_for_it_and_fills_none
 
 
 def test_a_vault_that_changed_since_is_filled_by_the_evaluation_and_the_alias_stays(
-    standing, options, evaluated, write_vault
+    standing, options, evaluated, vault_of
 ):
     made = index_vault(options(standing.url))
-    write_vault({"note3.md": "# Another\n\nAnother text."})
+    vault_of({"note3.md": "# Another\n\nAnother text."})
 
     evaluated(standing.url)
 
@@ -83,13 +83,13 @@ def test_a_vault_that_changed_since_is_filled_by_the_evaluation_and_the_alias_st
     assert standing.aliases["gigamind-bikes"] == made["collection"]
 
 
-def test_a_vault_is_built_again_only_where_it_changed(standing, options, write_vault):
+def test_a_vault_is_built_again_only_where_it_changed(standing, options, vault_of):
     first = index_vault(options(standing.url))
     assert index_vault(options(standing.url)) == first
     assert len(fillings(standing)) == 1
     names = [first["collection"]]
     for text in ("one", "two"):
-        write_vault({"note3.md": text})
+        vault_of({"note3.md": text})
         made = index_vault(options(standing.url))
         names.append(made["collection"])
 
@@ -97,12 +97,10 @@ def test_a_vault_is_built_again_only_where_it_changed(standing, options, write_v
     assert standing.collections == sorted(names[1:])
 
 
-def test_a_server_that_dies_leaves_the_alias_where_it_was(
-    standing, options, write_vault, monkeypatch
-):
+def test_a_server_that_dies_leaves_the_alias_where_it_was(standing, options, vault_of, monkeypatch):
     monkeypatch.setattr("gigamind.retrieval.server._PATIENCE_S", 0.5)
     made = index_vault(options(standing.url))
-    write_vault({"note3.md": "changed"})
+    vault_of({"note3.md": "changed"})
     standing.fault = lambda _method, path: DROPPED if path.endswith("/points") else None
 
     with pytest.raises(IndexingError):

