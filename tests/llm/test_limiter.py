@@ -61,22 +61,6 @@ def test_success_adds_one_a_round_and_little_near_what_was_too_many():
     assert 15 < concurrency.allowed < 15.7  # 16 was too many
 
 
-async def test_no_more_than_allowed_are_in_flight_and_all_come_through():
-    limiter = Limiters().of(ModelSettings("m", max_in_flight=3), nullcontext)
-    now, most = 0, 0
-
-    async def one():
-        nonlocal now, most
-        async with limiter.slot(1):
-            now += 1
-            most = max(most, now)
-            await asyncio.sleep(0.001)
-            now -= 1
-
-    await asyncio.gather(*(one() for _ in range(20)))
-    assert most == 3
-
-
 @pytest.mark.parametrize(("code", "seconds"), [("rate_limited", 0.2), ("server_error", 30)])
 async def test_the_retry_after_of_a_rate_limit_alone_holds_everything_back(code, seconds):
     limiter = Limiters().of(ModelSettings("m"), nullcontext)

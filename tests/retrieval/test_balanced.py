@@ -217,9 +217,3 @@ def test_the_rerank_multiplies_what_orders_and_leaves_the_answer_score_alone(sea
     for note, hit in after.items():
         assert hit.base_score == before[note].base_score
         assert hit.final_score == pytest.approx(before[note].final_score * boosts[note])
-
-
-def test_one_leg_alone_has_no_answer_score(search):
-    with search(BIKES, mode="keyword") as keyword:
-        assert keyword.answer_score("bikes") is None
-        assert [hit.base_score for hit in keyword.search("bikes")] == [1.0]
