@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gigamind.stats.agreement import expected_calibration_error, reliability, reliability_bins
+from gigamind.stats.agreement import reliability
 
 
 def judged(confidences, outcomes, **options):
@@ -110,17 +110,3 @@ def test_what_is_no_confidence_is_refused():
         judged([float("nan")], [1])
     with pytest.raises(ValueError, match="equally long"):
         judged([0.5], [1, 0])
-
-
-def error_of(confidences, outcomes):
-    bins = reliability_bins(np.array(confidences, float), np.array(outcomes, bool))
-    return expected_calibration_error(bins)
-
-
-def test_calibration_error_compares_promise_and_truth_bin_by_bin():
-    # [0.8, 0.9): promised 0.8 and 0.84, one of two true; [0.9, 1]: promised 1.0, true.
-    error = error_of([0.8, 0.84, 1.0], [True, False, True])
-    assert error == pytest.approx((1.64 - 1) / 3)
-    # Errors in one bin cancel out, those of two bins do not.
-    assert error_of([0.55, 0.55], [True, False]) == pytest.approx(0.05)
-    assert error_of([0.0, 1.0], [True, False]) == 1.0
