@@ -22,11 +22,6 @@ def test_notes_that_fit_are_shown_whole_in_their_order(note):
     assert [one.source.title for one in shown] == ["b", "a"]
 
 
-def test_no_more_notes_are_shown_than_asked_for(note):
-    one = note("a.md", "x\n")
-    assert len(context_of([(one, Span(0, 1))] * 3, 2, 12_000)) == 2
-
-
 def test_of_a_long_note_the_whole_lines_around_its_chunk_are_shown(note):
     text = "".join(f"line {number:02}\n" for number in range(20))  # 8 characters each
     long = note("a.md", text)

@@ -29,8 +29,3 @@ def test_the_percentiles_are_those_of_the_inclusive_method(given_times):
     found = latency(given_times)
     expected = [cuts[49], cuts[94], cuts[98]]
     assert list(found.values()) == pytest.approx(expected, rel=1e-9)
-
-
-@given(times, st.randoms(use_true_random=False))
-def test_the_order_of_the_times_does_not_matter(given_times, generator):
-    assert latency(generator.sample(given_times, len(given_times))) == latency(given_times)

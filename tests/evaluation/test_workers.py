@@ -177,11 +177,3 @@ def test_ctrl_c_carries_what_had_ended_in_order_and_starts_nothing_more():
     time.sleep(0.05)
     assert values(list(stop.value.results)) == [1, 2]
     assert begun == []
-
-
-def test_who_does_not_handle_an_interrupted_run_is_interrupted():
-    assert issubclass(Interrupted, KeyboardInterrupt)
-
-
-def test_nothing_to_do_is_done_at_once():
-    assert run_workers({}, max_concurrency=4, timeout_ms=HOUR_MS, on_end=quiet) == []

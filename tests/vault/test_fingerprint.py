@@ -5,7 +5,6 @@ import unicodedata
 import pytest
 from vault_files import write_files
 
-from gigamind.errors import NotesError
 from gigamind.vault.notes import notes_hash
 
 FILES = {"a.md": "one", "b/c.md": "two", "i.png": b"\x89PNG"}
@@ -61,13 +60,6 @@ def test_the_unicode_form_of_a_name_does_not_matter(vault_of):
     assert notes_hash(vault_of("v", forms[0])) == notes_hash(vault_of("w", forms[1]))
 
 
-def test_what_the_patterns_exclude_does_not_matter(vault_of):
-    noise = (".git/HEAD", "eval/q.jsonl", "b/.DS_Store", "b/c.tmp", "~.swp")
-
-    with_noise = vault_of("w", {**FILES, **dict.fromkeys(noise, "x")})
-    assert notes_hash(vault_of("v", FILES)) == notes_hash(with_noise)
-
-
 def test_patterns_of_the_user_come_on_top_of_the_default_ones(vault_of):
     more = vault_of("v", {**FILES, ".obsidian/workspace.json": "x", ".git/HEAD": "x"})
 
@@ -92,8 +84,3 @@ def test_a_time_before_1970_has_a_hash(vault_of):
     os.utime(root / "a.md", ns=(0, -1))
 
     assert len(notes_hash(root, "mtime")) == 64
-
-
-def test_a_missing_folder_is_an_error(tmp_path):
-    with pytest.raises(NotesError, match="nowhere"):
-        notes_hash(tmp_path / "nowhere")

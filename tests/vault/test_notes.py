@@ -105,10 +105,6 @@ def test_broken_frontmatter_is_named_and_the_note_is_kept(read):
     assert [warning.values["place"] for warning in vault.warnings] == ["a.md", "b.md"]
 
 
-def test_empty_notes_are_kept(read):
-    assert [note.text for note in read({"a.md": "", "b.md": "\n"}).notes] == ["", "\n"]
-
-
 def test_a_decomposed_file_name_gives_a_composed_path(read):
     vault = read({unicodedata.normalize("NFD", "회의록/7월.md"): "x"})
 
@@ -143,11 +139,6 @@ def test_a_vault_without_a_note_is_an_error(write_vault, files):
         read_vault(root)
     assert caught.value.message.values == {"folder": root}
     assert caught.value.exit_code == 2
-
-
-def test_a_missing_vault_is_an_error(tmp_path):
-    with pytest.raises(NotesError, match="nowhere"):
-        read_vault(tmp_path / "nowhere")
 
 
 @pytest.fixture

@@ -19,16 +19,6 @@ def test_files_come_in_path_order_whatever_the_order_of_creation(write_vault):
     assert paths(root) == ["B.md", "a.md", "b-a/x.md", "b.md", "b/z.md", "나.md"]
 
 
-def test_names_are_nfc_and_open_the_file_under_its_own_name(write_vault):
-    decomposed = unicodedata.normalize("NFD", "회의/기록.md")
-    root = write_vault({decomposed: "text"})
-
-    [file] = walk(root).files
-
-    assert file.path == "회의/기록.md"
-    assert file.location.read_text() == "text"
-
-
 def test_the_default_patterns_are_those_of_the_specification_but_notes_in_eval_are_notes(
     write_vault,
 ):
