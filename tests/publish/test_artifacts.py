@@ -2,13 +2,11 @@
 
 import json
 import math
-from typing import Any
 
 import pytest
 from summaries import search_summary
 
-from gigamind import errors
-from gigamind.publish.ends import _metric_table, failed, in_form_words
+from gigamind.publish.ends import _metric_table, in_form_words
 from gigamind.records.schema import IntervalReport
 from gigamind.tasks import TASKS
 from gigamind.tasks.search.schema import SliceCounts, SliceReport, SummaryReport
@@ -54,22 +52,6 @@ def test_a_figure_that_is_no_number_is_a_dash_in_a_table(figure: float | None):
     )
     assert table == [{"block": "search", "metric": "MRR", "value": "–", "interval": "–", "n": 2}]
     json.dumps(table, allow_nan=False)
-
-
-@pytest.mark.parametrize(
-    ("error", "name"),
-    [
-        (errors.InputError("x"), "InvalidInput"), (errors.DatasetError("x"), "InvalidInput"),
-        (errors.NotesError("x"), "NotesInaccessible"), (errors.IndexingError("x"), "NotesInaccessible"),
-        (errors.EvaluationError("x"), "EvaluationFailed"), (errors.EmbeddingError("x"), "EvaluationFailed"),
-        (errors.GigamindError("x"), "EvaluationFailed"),
-    ],
-)  # fmt: skip
-def test_a_failed_state_has_the_name_of_its_exit_code_and_keeps_the_error(error, name):
-    state: Any = failed(error)
-    assert (state.type.value, state.name) == ("FAILED", name)
-    assert state.message == f"x (exit code {error.exit_code})"
-    assert state.data is error
 
 
 def test_messages_name_the_fields_of_the_form_and_keep_commands():
