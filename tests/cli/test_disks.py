@@ -71,26 +71,6 @@ def test_results_that_find_no_room_leave_what_models_said(search, case, server):
     assert server.seen.total == asked == 5
 
 
-@pytest.mark.faults
-def test_files_in_the_store_that_are_no_replies_are_replaced_and_told_once(search, case):
-    given = ("--sample", 6, "--format", "json", "--store", "replies")
-    assert search("--out", "one", *given).returncode == 0
-    first, second, third, fourth, *_ = sorted((case / "replies").glob("??/*.json"))
-    whole = first.read_text("utf-8")
-    first.write_bytes(b"")
-    second.write_text("[1]", encoding="utf-8")
-    third.write_bytes(b"\xff\xfe")
-    fourth.write_text('{"reply": {"mine": 1}}', encoding="utf-8")
-
-    ended = search("--out", "two", *given)
-
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stderr.count("replies/") == 2  # one line for each kind of damage
-    assert first.read_text("utf-8") == whole
-    llm = json.loads((case / "two" / "summary.json").read_text("utf-8"))["llm"]
-    assert (llm["calls"], llm["cache_hits"]) == (4, 2)
-
-
 def test_a_foreign_key_is_one_line_and_a_store_that_is_off_writes_nothing(search, case, server):
     (case / "replies").mkdir()
     (case / "replies" / "fence.key").write_bytes(b"")

@@ -1,5 +1,4 @@
 import json
-import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -36,14 +35,6 @@ def test_the_examples_run_from_vault_to_report_in_one_go(generated, tmp_path):
     assert ["recall@5", "0.882"] in [row[:2] for row in rows]
     assert ended.stdout.endswith(f"Report: {tmp_path / 'out' / 'report.html'}\n")
     assert ended.stderr == ""
-
-
-def test_a_dry_run_writes_nothing(generated, tmp_path):
-    ended = ran("eval", "links", *generated, "--out", tmp_path / "out", "--dry-run")
-    counts, dataset, notes = ended.stdout.splitlines()
-    assert re.findall(r"\d+", counts) == ["34", "22"]
-    assert (dataset.split()[0], notes.split()[0]) == ("dataset_hash", "notes_hash")
-    assert not (tmp_path / "out").exists()
 
 
 def test_the_original_vault_draws_a_warning(generated, tmp_path):

@@ -6,7 +6,6 @@ import shlex
 from importlib.util import find_spec
 from pathlib import Path
 
-import ir_measures
 import pytest
 from answer_reply import answer_reply, supported
 from foreign_files import write_foreign_files
@@ -133,21 +132,6 @@ def test_answers_keep_their_contexts(documented, tool):
     assert len(row["context_notes"]) == 2
     [item] = rows(folder / "runs" / tool / "per_item.jsonl")
     assert item["outcome"] == "scored"
-
-
-def test_an_exported_run_has_the_figures_of_its_report(documented):
-    folder, _ = documented
-    run = list(ir_measures.read_trec_run(str(folder / "trec-files" / "run.trec")))
-    qrels = list(ir_measures.read_trec_qrels(str(folder / "trec-files" / "qrels.trec")))
-    names = {"mrr": "RR", "ndcg_at_10": "nDCG@10", "recall_at_5": "R@5", "hit_at_1": "Success@1"}
-    measures = {name: ir_measures.parse_measure(theirs) for name, theirs in names.items()}
-    theirs = ir_measures.calc_aggregate(measures.values(), qrels, run)
-    search = json.loads((folder / "runs" / "beir" / "summary.json").read_text("utf-8"))["overall"][
-        "search"
-    ]
-    assert {n: search[n] for n in names} == pytest.approx(
-        {n: theirs[m] for n, m in measures.items()}, abs=1e-12
-    )
 
 
 def test_tables_open_elsewhere(documented):

@@ -1,6 +1,5 @@
 import json
 import re
-import shutil
 
 import pytest
 from called import ran
@@ -43,14 +42,6 @@ def test_a_report_is_written_and_its_first_screen_shown(run_folder, lang):
 def test_without_out_the_card_stands_where_that_of_the_flow_does(gigamind, run_folder):
     assert gigamind("judge", "certify", "run").code == 0
     assert list(run_folder.parent.glob("eval/cards/*/judge_card.html"))
-
-
-def test_repetitions_are_further_runs(gigamind, run_folder):
-    again = shutil.copytree(run_folder, run_folder.parent / "again")
-    told = json.loads((again / "run.json").read_text("utf-8"))
-    (again / "run.json").write_text(json.dumps(told | {"run_id": "again"}), encoding="utf-8")
-    ended = gigamind("judge", "certify", run_folder, again, "--out", "card")
-    assert re.search(r"0\.000 +0\.000 – \d\.\d+ +4 +≤ 0\.100", ended.stdout)
 
 
 @pytest.mark.parametrize(

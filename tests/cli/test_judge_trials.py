@@ -1,9 +1,6 @@
 """`gigamind judge attack` and `gigamind judge test`, over HTTP against the fake model."""
 
-import os
 import re
-import signal
-import threading
 
 import pytest
 from answer_reply import verdict
@@ -103,6 +100,7 @@ def test_only_what_is_kept_is_a_reason_to_run_it_again(try_judge, tmp_path, mode
     ended = try_judge("test", "--max-calls", 2, "--store-mode", mode, "--out", out)
     assert (ended.code, out.exists()) == (3, False)
     assert "2" in re.findall(r"\d+", ended.stderr)
+    assert "cost:" in ended.stderr
     again = "Run the command again" in ended.stderr
     assert (again, hint is None or hint in ended.stderr) == (hint is not None, True)
 
@@ -184,12 +182,6 @@ def test_a_limit_is_a_share(try_judge, server, command, option, value):
     assert f"{option} {value}: " in ended.stderr
 
 
-def test_a_refused_key_ends_in_3(try_judge):
-    ended = try_judge("test", model="openai/judge;fault=401")
-    assert ended.code == 3
-    assert "18 of 18" in ended.stderr
-
-
 def test_bad_input_ends_in_1_and_says_how_to_mend_it(try_judge, gigamind, tmp_path):
     wrong = tmp_path / "x.toml"
     wrong.write_text('kind = "threshold"\n', encoding="utf-8")
@@ -213,27 +205,3 @@ def test_a_report_that_cannot_be_written_ends_in_3(try_judge, tmp_path):
     ended = try_judge("test", "--out", tmp_path / "file" / "r.json", always=DENIAL)
     assert ended.code == 3
     assert "cannot be written" in ended.stderr
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_trial_reuses_its_stored_replies(try_judge, server, monkeypatch, number):
-    answered = 0
-
-    def respond(_):
-        nonlocal answered
-        answered += 1
-        if answered > 6:
-            os.kill(os.getpid(), number)  # the server is of this process; the main thread is told
-            threading.Event().wait(0.5)
-        return DENIAL
-
-    monkeypatch.setattr(server, "respond", respond)
-    stopped = try_judge("test", "--max-in-flight", 1)
-
-    assert stopped.code == 128 + number
-    assert "cost:" in stopped.stderr
-
-    monkeypatch.setattr(server, "respond", lambda _: DENIAL)
-    again = try_judge("test")
-    assert again.code == 0
-    assert "6" in re.findall(r"\d+", again.stderr)

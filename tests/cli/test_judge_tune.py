@@ -103,13 +103,6 @@ def test_a_good_judge_is_kept_and_no_file_is_written(gigamind):
     assert gigamind(*given).code == 0
 
 
-def test_labels_of_the_page_are_used():
-    session(Path("labels.jsonl"))
-    given = ("judge", "tune", "run", "--judge", "loose.toml", "--labels", "labels.jsonl")
-    ended = ran(*given, "--out", "ours.toml", "--json")
-    assert json.loads(ended.stdout)["decision"] == "adopt"
-
-
 def session(path):
     """Labels of every claim, as the page of `gigamind label` writes them."""
     labelling = Labelling(LabelOptions(run=Path("run"), labels=path, count=COUNT), TASKS)

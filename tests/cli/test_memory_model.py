@@ -115,26 +115,6 @@ def test_the_key_is_in_no_message_no_file_and_no_output(graduate, fake, case, mo
     assert SECRET.encode() not in written
 
 
-def test_a_limit_in_dollars_needs_a_price_and_is_kept(graduate, fake, case):
-    ended = graduate("--max-cost-usd", "1", "--api-base", "http://models.example/v1")
-    assert ended.code == 1
-    assert "--max-cost-usd" in ended.stderr
-
-    # At most 2 000 prompt tokens or so and 4 096 of the answer, 1 USD a million: between 0.004 and 0.02 USD.
-    (case / "p.toml").write_text('[models."openai/m"]\nprompt = 1\ncompletion = 1\n')
-    ended = graduate("--prices", "p.toml", "--max-cost-usd", "0.004")
-    assert ended.code == 3
-    assert "0.004 USD" in ended.stderr
-    assert not fake.seen.bodies
-
-    before = fake.seen.prompt_tokens + fake.seen.completion_tokens
-    fake.script.append(ANSWER)
-    ended = graduate("--prices", "p.toml", "--max-cost-usd", "0.02")
-    assert ended.code == 0
-    tokens = fake.seen.prompt_tokens + fake.seen.completion_tokens - before
-    assert f"{tokens / 1e6:.6f} USD" in ended.stderr
-
-
 def test_no_call_is_made_where_none_is_allowed(graduate, fake):
     assert graduate("--max-calls", "0").code == 3
     assert graduate("--store-mode", "replay").code == 3

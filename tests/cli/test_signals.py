@@ -144,34 +144,3 @@ def test_other_commands_that_ask_a_model_tell_what_was_spent_and_end_in_143(case
 def test_short_commands_say_nothing_of_ctrl_c(case):
     process = start(case, "--version", ignoring=True)
     assert process.communicate(timeout=120)[1] == ""
-
-
-@pytest.mark.faults
-def test_killed_twice_on_a_slow_server_every_question_ends_and_none_is_asked_three_times(
-    case, server
-):
-    """With default options: one request at a time is in flight, so a kill costs one at most."""
-    rows = (query_row(f"q{n}", f"deploy {n}.", "deploy.md") for n in range(10))
-    write_rows(case / "queries.jsonl", rows)
-    model = ("--model", "openai/judge;slots=1;lat=300", "--api-base", server.url)
-    judged = (*SEARCH, "--unanswerable-mode", "llm", *model, "--store-mode", "off")
-
-    def asked():
-        """How often each question was."""
-        texts = [str(body["messages"]) for body in list(server.seen.bodies)]
-        return [sum(f"deploy {n}." in text for text in texts) for n in range(10)]
-
-    for options, enough in ((("--out", "out"), 3), (("--resume", "out"), 7)):
-        process = command(case, *judged, *options)
-        wait_for(lambda enough=enough: sum(count > 0 for count in asked()) >= enough, process)
-        process.kill()
-        process.communicate(timeout=120)
-    process = command(case, *judged, "--resume", "out")
-    _, errors = process.communicate(timeout=120)
-
-    assert process.returncode == 0, errors
-    summary = json.loads((case / "out" / "summary.json").read_text("utf-8"))
-    assert summary["llm"]["outcomes"] == {"scored": 10}
-    assert max(asked()) <= 2
-    assert sum(asked()) <= 10 + 2
-    assert server.seen.most_in_flight <= 4  # of the probe

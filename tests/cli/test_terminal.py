@@ -40,14 +40,6 @@ def test_in_ci_no_bar_is_shown_even_on_a_terminal(case):
     assert "Report: out/report.html" in output
 
 
-@pytest.mark.usefixtures("case")
-def test_without_a_terminal_nothing_but_results_is_printed(gigamind):
-    ended = gigamind(*COMMAND.split(), "--min-score", "0")
-    assert (ended.code, ended.stderr) == (0, "")
-    assert "\x1b" not in ended.stdout
-    assert "Queries" not in ended.stdout
-
-
 def interrupt(terminal, shown, number=signal.SIGINT):
     """Ctrl-C, or another signal, once that is shown."""
     terminal.read_until(shown)

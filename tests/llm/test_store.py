@@ -90,13 +90,16 @@ def test_an_answer_that_failed_is_not_kept(tmp_path):
     assert not list(tmp_path.rglob("*"))
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"value": "x"}'])
-def test_a_record_that_cannot_be_used_is_a_miss_and_is_replaced(tmp_path, text):
-    make = Maker()
+@pytest.mark.parametrize("content", [b"", b"{", b'{"value": "x"}', b"\xff"])
+def test_a_record_that_cannot_be_used_is_a_miss_and_is_told_and_replaced(tmp_path, content):
+    make, told = Maker(), []
     fetch(Store(tmp_path, "readwrite"), make)
     (path,) = tmp_path.rglob("*.json")
-    path.write_text(text, encoding="utf-8")
-    assert fetch(Store(tmp_path, "readwrite"), make) == [(2, False)]
+    path.write_bytes(content)
+    store = Store(tmp_path, "readwrite")
+    store.tell = told.append
+    assert fetch(store, make) == [(2, False)]
+    assert len(told) == 1
     assert json.loads(path.read_text(encoding="utf-8"))["value"] == 2
 
 
