@@ -24,14 +24,6 @@ def test_a_worse_run_is_seen_by_comparison_and_gate(options, server):
     assert "search.mrr" not in rules
 
 
-def test_runs_by_different_models_are_not_compared(options, server):
-    server.script.extend(EVERY)
-    first = evaluate(options(save_snapshot=True))
-    server.script.extend(EVERY)
-    second = evaluate(options(compare=first.out, model="openai/writer"))
-    assert second.verdict.gate.verdict == "not-comparable"
-
-
 def test_checks_are_compared_with_those_of_the_baseline(options, server):
     both = [ITEMS[0], item("second", ITEMS[0]["answer"], question="연차는 얼마나?")]
     server.script.extend([GOOD, GOOD, PASSING, PASSING])

@@ -2,15 +2,11 @@
 
 import json
 import re
-from datetime import UTC, datetime
 
 import pytest
 from out_files import items_of, run_of
 
 from gigamind.errors import EvaluationError, InputError
-from gigamind.publish.flows import STEPS
-from gigamind.tasks import TASKS
-from gigamind.tasks.options import LinkEvalOptions
 
 BETA = {"target": "Beta", "anchor": "Beta", "start": 7, "end": 11, "confidence": 0.9}
 LINES = [
@@ -76,11 +72,6 @@ def test_misses_have_their_causes(suggested):
     items = items_of(suggested(lines, min_confidence=0.5, out=None).out, "note")
     causes = {miss["id"]: miss["cause"] for item in items.values() for miss in item["misses"]}
     assert causes["2"] == "below_confidence"
-
-
-def test_targets_linked_already_can_be_left_out(suggested):
-    links = suggested(exclude_linked=True).summary.overall.links
-    assert links["precision_at_5"] == pytest.approx(2 / 3)
 
 
 def test_what_is_odd_is_counted_by_note_and_said(suggested):
@@ -153,18 +144,3 @@ def test_without_a_confidence_nothing_is_said_of_calibration(suggested):
 def test_what_cannot_be_used_is_refused(suggested, lines, options, message):
     with pytest.raises(InputError, match=re.escape(message)):
         suggested(lines, **options)
-
-
-def test_a_flow_scores_the_same_in_batches(suggested, tmp_path):
-    done = suggested()
-    options = LinkEvalOptions(
-        dataset=tmp_path / "links.jsonl",
-        notes=tmp_path / "notes",
-        system=f"run:{tmp_path / 'tool.jsonl'}",
-        out=tmp_path / "flow",
-    )
-    batches = [STEPS.run_batch(options, at, at + 1) for at in range(2)]
-    finished = STEPS.finish_run(options, batches, tmp_path / "flow", datetime.now(UTC))
-    STEPS.close_run(options)
-    assert finished["summary"]["overall"] == done.summary.model_dump(mode="json")["overall"]
-    assert TASKS["links"].check(options).ready.values == {"links": 3, "notes": 2}

@@ -13,28 +13,12 @@ def collide(notes):
     (notes / "Garden_.md").write_text("Another garden.\n", encoding="utf-8")
 
 
-def test_queries_stand_ready_in_the_order_of_the_dataset(make_options):
-    found = prepare(make_options())
-    told = [query.item.id for query in found.queries]
-    assert told == ["first", "second", "korean", "across", "nothing", "trap"]
-    assert (found.not_sampled, found.errors) == (0, ())
-
-
 def test_rows_that_cannot_be_used_are_listed_with_file_and_line(make_options, tmp_path):
     found = prepare(make_options([GOOD, LOST, "{broken"], min_rows=0.3))
     assert [query.item.id for query in found.queries] == ["a"]
     told = [(e.kind, e.line, e.id, e.field) for e in found.errors]
     assert told == [("row", 2, "b", "expected_notes[0]"), ("row", 3, None, None)]
     assert found.errors[1].message.startswith(f"{tmp_path / 'queries.jsonl'}:3: ")
-
-
-def test_strict_stops_at_the_rows_that_the_default_leaves_out(make_options):
-    with pytest.raises(DatasetError) as refusal:
-        prepare(make_options([GOOD, LOST, "{broken"], strict=True, min_rows=0.3))
-    lines = str(refusal.value).splitlines()
-    assert lines[0].endswith("queries.jsonl: 2 problems, and --strict is set")
-    assert "queries.jsonl:2: " in lines[1]
-    assert "queries.jsonl:3: " in lines[2]
 
 
 def test_strict_has_nothing_against_good_rows(make_options):
@@ -176,11 +160,6 @@ def test_a_pattern_keeps_files_out_of_the_notes_hash(make_options, notes):
     (notes / "picture.png").write_bytes(b"x")
     assert prepare(make_options(notes_hash_exclude=("*.png",))).notes_hash == before.notes_hash
     assert prepare(make_options()).notes_hash != before.notes_hash
-
-
-def test_a_converter_is_refused_for_a_note_that_is_not_there(make_options):
-    with pytest.raises(KeyError, match=r"gone\.md"):
-        prepare(make_options()).units("gone.md")
 
 
 @pytest.mark.parametrize(
