@@ -81,7 +81,3 @@ def test_ctrl_c_keeps_the_passes_that_had_ended():
 
     found = Effort(9, 1, 10_000.0).measure({"q": "text"}, press)
     assert found is None or len(found.costs) == 1  # None where the clock saw nothing in it
-
-
-def test_the_load_is_the_same_work_each_time():
-    assert load() == load()

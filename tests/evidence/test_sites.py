@@ -9,10 +9,6 @@ TEXT = "처음에 오류가 났다. 그다음 오류가 났다. 끝에 오류가
 SITES = [Span(4, 11), Span(16, 23), Span(27, 34)]
 
 
-def test_exact_sites_overlap():
-    assert exact_sites("aa", "aaa") == [Span(0, 2), Span(1, 3)]
-
-
 def test_exact_sites_never_cut_a_decomposed_syllable():
     assert exact_sites("\u1100\u1161", "\u1100\u1161\u11a8 \u1100\u1161") == [Span(4, 6)]
 
@@ -24,11 +20,6 @@ def test_exact_sites_are_counted_up_to_ten_thousand():
 def test_folded_sites_never_cut_a_character_that_folds_to_several():
     assert _folded_sites("주", visible("㈜ 주")) == [Span(2, 3)]
     assert _folded_sites("s", visible("ß s")) == [Span(2, 3)]
-
-
-def test_the_sites_of_this_text_are_where_the_other_tests_say():
-    assert exact_sites("오류가 났다", TEXT) == [Span(4, 10), Span(16, 22), Span(27, 33)]
-    assert exact_sites("오류가 났다.", TEXT) == SITES
 
 
 @pytest.mark.each(

@@ -77,15 +77,6 @@ def test_copies_of_items_tell_no_more_than_the_items():
     assert (found.bins[9].outcome.n, found.bins[9].outcome.clusters) == (6, 3)
 
 
-def test_clusters_of_one_item_change_nothing():
-    generator = np.random.default_rng(1)
-    confidences = generator.random(60)
-    right = generator.random(60) < confidences
-    assert judged(confidences, right, clusters=generator.permutation(60) + 3) == judged(
-        confidences, right
-    )
-
-
 def test_a_cluster_in_two_bins_counts_in_both():
     found = judged([0.95, 0.95, 0.6], [1, 0, 1], clusters=np.array([4, 4, 4]))
     assert [(b.outcome.n, b.outcome.clusters) for b in found.bins if b.outcome.n] == [
