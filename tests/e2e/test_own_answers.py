@@ -56,20 +56,6 @@ def test_a_rag_system_of_a_teams_own_is_evaluated_compared_and_gated(
     assert "http://127.0.0.1:" in page
 
 
-@pytest.mark.whole
-def test_it_is_judged_and_gated_without_a_model(tmp_path: Path, forgetful: Path):
-    first, _output, _ = evaluated_compared_and_gated(
-        tmp_path,
-        (*ASKED, "--judge", "words"),
-        shipped("settings"),
-        RAG,
-        (forgetful, EXAMPLES / "vault"),
-    )
-    summary = json.loads((first / "summary.json").read_text("utf-8"))
-    assert summary["counts"]["answers_evaluated"] == 20
-    assert (summary["llm"], summary["overall"]["answers"]["utility"]) == (None, None)
-
-
 @pytest.mark.prefect
 @pytest.mark.deployed
 @pytest.mark.timeout(600)

@@ -40,12 +40,6 @@ def test_targets_linked_already_can_be_left_out(evaluate):
     assert links["novelty_at_5"] == 1.0
 
 
-def test_languages_are_slices(evaluate):
-    parts = evaluate().summary.by_language
-    found = {name: part.links["recall_at_5"] for name, part in parts.items()}
-    assert found == {"en": 1.0, "ko": 0.5}
-
-
 def test_ranges_are_in_utf16_and_terms_are_counted(evaluate):
     out = evaluate().out
     first, *_others = rows_of(out)

@@ -7,10 +7,9 @@ from blocks import section
 from out_files import rows_of, run_of
 
 from gigamind.errors import InputError
-from gigamind.judges.unanswerable import ThresholdJudge
 from gigamind.tasks import evaluate
-from gigamind.tasks.search.free_judges import FreeJudges, KnownErrors
-from gigamind.tasks.search.schema import FreeVerdict, ItemReport, JudgeRates
+from gigamind.tasks.search.free_judges import KnownErrors
+from gigamind.tasks.search.schema import JudgeRates
 
 
 def test_each_says_something_of_every_query_and_only_hybrid_search_has_answer_scores(
@@ -94,21 +93,3 @@ def test_there_is_no_word_on_a_threshold_where_every_query_has_an_answer(make_op
     rows = [{"id": "a", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}]
     done = evaluate(make_options(rows, mode="keyword", out=tmp_path / "answerable"))
     assert run_of(done.out)["warnings"] == []
-
-
-def test_rates_count_both_kinds_of_error():
-    def item(number, *, answerable, unanswerable):
-        verdict = FreeVerdict(unanswerable=unanswerable, score=0.5)
-        return ItemReport.model_construct(
-            id=str(number), answerable=answerable, judges={"threshold": verdict}
-        )
-
-    # Of four unanswerable queries three are caught; of five answerable ones two are refused.
-    rows = [item(n, answerable=False, unanswerable=n < 3) for n in range(4)]
-    rows += [item(n + 4, answerable=True, unanswerable=n < 2) for n in range(5)]
-    judge = ThresholdJudge(kind="threshold", min_score=0.3)
-    (rates,) = FreeJudges({"threshold": judge}, None).rates("calibrated", rows)
-    assert (rates.missed, rates.unanswerable, rates.refused, rates.answerable) == (1, 4, 2, 5)
-    assert (rates.far, rates.false_refusals, rates.precision) == (0.25, 0.4, 0.6)
-    assert rates.both_rates == pytest.approx(0.65)
-    assert not rates.chosen

@@ -54,19 +54,6 @@ def warnings_of(options):
     return [warning for warning in found if warning.startswith(f"{options.dataset}:")]
 
 
-def test_a_span_whose_text_moved_is_warned_of_with_where_it_stands_now(make_options):
-    # "---\nlang: ko\n---\n" has 17 UTF-16 units, the palm tree two and a space one: "휴가는 팀장에게" is at 20..28.
-    (warning,) = warnings_of(make_options([labelled(0, 8, "휴가는 팀장에게")]))
-    assert '"start": 20, "end": 28' in warning
-    assert warnings_of(make_options([labelled(20, 28, "휴가는 팀장에게")])) == []
-
-
-def test_a_text_that_is_gone_is_warned_of_as_before(make_options):
-    (warning,) = warnings_of(make_options([labelled(0, 8, "장미")]))
-    assert '"장미"' in warning
-    assert '"start"' not in warning
-
-
 def test_no_row_is_rejected_for_a_note_that_was_shortened(make_options):
     rows = [labelled(90, 98, "휴가는 팀장에게"), labelled(90, 98, "장미") | {"id": "b"}]
     prepared = prepare(make_options([*rows, labelled(17, 19, "🌴") | {"id": "c"}]))
