@@ -59,22 +59,3 @@ def test_the_checklist_is_a_row_of_the_figures(answers, server):
     summary = json.loads(Path("out/summary.json").read_text("utf-8"))
     assert summary["quality"]["overall"]["pass_rate"] == 1.0
     assert ["checklist:", "openai/judge", "1"] in [row[:3] for row in rows]
-
-
-def test_a_dry_run_sends_nothing_and_says_what_a_run_would_cost(answers, server, case):
-    ended = answers("--dry-run")
-    assert ended.code == 0
-    assert ended.stdout.startswith("1 ")
-    # One call and one second check.
-    assert " 2 " in ended.stdout.splitlines()[-1]
-    assert "--max-calls" in ended.stdout
-    assert not server.seen.bodies
-    assert not (case / "out").exists()
-
-
-def test_a_row_without_its_note_names_file_line_and_field(answers):
-    ended = answers(rows=({**ROW, "context_notes": [{"path": "휴개.md"}]},))
-    assert ended.code == 1
-    assert 'answers.jsonl:1: field "context_notes[0].path": ' in ended.stderr
-    assert '"휴개.md"' in ended.stderr
-    assert '"휴가.md"' in ended.stderr

@@ -2,15 +2,6 @@
 
 import xml.etree.ElementTree as ET
 
-import pytest
-
-from gigamind.errors import BrokenBoundError, EvaluationError
-from gigamind.evaluation.options import ReleaseOptions
-from gigamind.evaluation.release import announce
-from gigamind.reports.document import Document
-
-PAGE = Document("search", "", ())
-
 
 def idle(ended):
     """Return the warnings about options that have no effect without a baseline."""
@@ -36,22 +27,6 @@ def test_junit_says_why_a_run_was_refused_by_its_options_alone(case, search):
     (case / "a.run").write_text("a Q0 deploy.md 1 0.9 t\n", "utf-8")
     assert search("--system", "run:a.run", "--junit", "j.xml").code == 1
     assert cases(case / "j.xml") == [("evaluation", "error")]
-
-
-@pytest.mark.parametrize(
-    ("status", "refused", "outcome"),
-    [
-        ("complete", None, "system-out"),
-        ("interrupted", None, "error"),
-        ("complete", EvaluationError("every query failed"), "error"),
-        ("complete", BrokenBoundError("missed"), "system-out"),
-    ],
-)
-def test_a_run_that_broke_off_is_no_passed_case(tmp_path, status, refused, outcome):
-    file = tmp_path / "j.xml"
-    options = ReleaseOptions(junit=file)
-    announce(None, options, PAGE, refused, language="en", status=status)
-    assert cases(file) == [("evaluation", outcome)]
 
 
 def test_an_option_of_gates_without_a_part_is_said_and_one_of_a_file_of_options_is_not(

@@ -1,7 +1,6 @@
 """Who may ask, how much, and what leaves the service."""
 
 import http.client
-import json
 import urllib.request
 
 import pytest
@@ -127,9 +126,3 @@ def test_logs_hold_no_question_and_no_note(serve, caplog, capfd):
     service.stream("연차는 며칠?")
     told = caplog.text + "".join(capfd.readouterr())
     assert "연차" not in told
-
-
-def test_the_api_describes_itself_with_examples(service):
-    _, document = service.get("/openapi.json")
-    assert json.dumps(document).count("/api/ai/stream") == 1
-    assert document["components"]["schemas"]["Ask"]["examples"]
