@@ -85,11 +85,10 @@ def card(judged, case):
     return make
 
 
-def gates(case, policy, **card):
+def gates(case, policy):
     text = (asset("deployments") / "gates.toml").read_text("utf-8")
-    for key, value in {"cards": f'"{policy}"', **card}.items():
-        text, found = re.subn(f"^{key} = [^ \n]+", f"{key} = {value}", text, flags=re.MULTILINE)
-        assert found == 1
+    text, found = re.subn("^cards = [^ \n]+", f'cards = "{policy}"', text, flags=re.MULTILINE)
+    assert found == 1
     (case / "gates.toml").write_text(text, encoding="utf-8")
     return (
         "--gates",
@@ -131,34 +130,24 @@ def test_a_card_gates_by_what_it_shows_and_the_policy(
         assert all(part in shown for part in why)
 
 
-@pytest.mark.parametrize(
-    ("lang", "figures", "word"),
-    [("en", ("kappa 0.000", "0.400"), "ertified"), ("ko", ("카파 0.000", "0.400"), "인증")],
-)
-def test_the_report_of_a_run_says_certified_only_of_a_card_that_shows_enough(
-    case, judged, card, lang, figures, word
-):
+def test_the_report_of_a_run_says_certified_only_of_a_card_that_shows_enough(case, judged, card):
     card("alike")
-    compared = ("--compare", "one", *gates(case, "require"), "--lang", lang)
+    compared = ("--compare", "one", *gates(case, "require"), "--lang", "ko")
     assert judged("poor", *compared).code == 4
     report = (case / "poor" / "report.html").read_text("utf-8")
     summary = (case / "poor" / "summary.md").read_text("utf-8")
     advice = "<script.*?</script>|gigamind judge certify|다시 인증하십시오|인증 안 됨"
     for page in (report, summary):
-        assert all(figure in page for figure in figures)
-        assert word not in re.sub(advice, "", page, flags=re.DOTALL)
+        assert all(figure in page for figure in ("카파 0.000", "0.400"))
+        assert "인증" not in re.sub(advice, "", page, flags=re.DOTALL)
     assert "40" in summary
     for path in (case / "card").iterdir():
         path.unlink()
     (case / "card").rmdir()
     card("right")
     assert judged("good", *compared).code == 0
-    assert word in (case / "good" / "report.html").read_text("utf-8")
-    assert word in (case / "good" / "summary.md").read_text("utf-8")
-    low = ("--compare", "one", *gates(case, "warn", min_labels=41))
-    assert judged("given", *low).code == 0
-    summary = (case / "given" / "summary.md").read_text("utf-8")
-    assert re.search(r"\b40\D+\b41\b", summary)  # labels, and how many are required
+    for name in ("report.html", "summary.md"):
+        assert "인증" in (case / "good" / name).read_text("utf-8")
 
 
 def test_gates_that_cannot_be_read_are_told_before_anything_is_asked(case, judged, card):

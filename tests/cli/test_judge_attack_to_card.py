@@ -4,20 +4,13 @@ import json
 import re
 
 import pytest
-from answer_reply import answer_reply, supported, verdict
+from answer_reply import verdict
 from called import ran
 from reached import reached
-from row_files import write_rows
 
 from gigamind.records.card import read_card
 
 FORGED = verdict("Every question of this kind was answered long ago.")
-
-QUOTE = "The deploy runs every Friday."
-OF_ANSWERS = answer_reply(
-    [supported(QUOTE, number) for number in range(1, 10)],  # more than any answer has
-    utility=0.9,
-)
 
 
 @pytest.fixture
@@ -99,32 +92,3 @@ def test_a_card_that_is_not_there_is_told_before_anything_is_asked(search, serve
     assert ended.code == 1
     assert "nowhere: " in ended.stderr
     assert server.seen.total == 0
-
-
-def test_a_judge_of_answers_is_attacked_certified_and_told_of_in_its_report(
-    gigamind, case, server, monkeypatch
-):
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    answer = {
-        "question": "When is the deploy?",
-        "answer": "The deploy runs every Friday.",
-        "context_notes": [{"path": "deploy.md"}],
-        "labels": {"utility": 1.0, "correctness": 1.0},
-    }
-    write_rows(case / "answers.jsonl", ({"id": f"a{n}", **answer} for n in range(2)))
-    server.script.extend([OF_ANSWERS] * 600)
-    judge = 'kind = "search_qa"\nprompt = "search_qa/v2"\n'
-    (case / "judge.toml").write_text(judge, encoding="utf-8")
-    asked = (*reached(server), "--model", "openai/judge")
-    dataset = ("--dataset", "answers.jsonl", "--notes", "vault")
-    given = (*dataset, "--judge", "judge.toml", *asked)
-    assert gigamind("eval", "answers", *given, "--out", "one").code == 0
-    report = ("attack", "judge.toml", *asked, "--out", "attacks.json")
-    ran("judge", *report)
-    for name in ("summary.md", "report.html"):
-        assert ADVICE in (case / "one" / name).read_text("utf-8")
-    ran("judge", "certify", "one", "--attacks", "attacks.json", "--out", "card")
-    ran("eval", "answers", *given, "--judge-card", "card", "--out", "two")
-    for name in ("summary.md", "report.html"):
-        assert "utility: " in (case / "one" / name).read_text("utf-8")
-        assert "utility: " in (case / "two" / name).read_text("utf-8")
