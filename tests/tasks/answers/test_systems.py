@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import sys
 import threading
 import time
 from collections import Counter
@@ -394,26 +393,6 @@ def test_an_endpoint_without_contexts_is_told_of_its_preset(asked, answering):
         pytest.raises(EvaluationError, match=r"`contexts`.*--system-config"),
     ):
         evaluate(asked(rag.url, model=None, judge="words"))
-
-
-@pytest.mark.usefixtures("judged")
-def test_a_command_and_a_python_function_answer_alike(asked, tmp_path, monkeypatch):
-    (tmp_path / "team_rag.py").write_text(
-        "import json, sys\n"
-        "def answer(question):\n"
-        f"    return {ANSWER!r}, ['휴가.md']\n"
-        "if __name__ == '__main__':\n"
-        "    for line in sys.stdin:\n"
-        "        text, contexts = answer(json.loads(line)['question'])\n"
-        "        print(json.dumps({'answer': text, 'contexts': contexts}), flush=True)\n",
-        encoding="utf-8",
-    )
-    monkeypatch.chdir(tmp_path)
-    for system in ("python:team_rag:answer", f"command:{sys.executable} team_rag.py"):
-        done = evaluate(asked(system))
-        line = items_of(done.out)["three"]
-        assert (line["answer"], line["notes"][0]["path"]) == (ANSWER, "휴가.md")
-        assert done.summary.counts.answers_evaluated == 5
 
 
 @pytest.mark.usefixtures("judged")

@@ -60,20 +60,6 @@ def test_a_tool_is_measured_as_we_are_counted_by_hand(suggested):
     assert "run:tool.jsonl" in page
 
 
-def test_misses_have_their_causes(suggested):
-    low = {"target": "감마", "anchor": "감마", "confidence": 0.1}
-    lines = [
-        {"note": "a", "suggestions": [{"target": "d", "anchor": "Beta", "start": 7, "end": 11}]},
-        {"note": "c", "suggestions": ["a", "b", low]},
-    ]
-    items = items_of(suggested(lines, topk=2).out, "note")
-    causes = {miss["id"]: miss["cause"] for item in items.values() for miss in item["misses"]}
-    assert causes == {"1": "namesake", "2": "ranked_too_low", "3": "no_candidate"}
-    items = items_of(suggested(lines, min_confidence=0.5, out=None).out, "note")
-    causes = {miss["id"]: miss["cause"] for item in items.values() for miss in item["misses"]}
-    assert causes["2"] == "below_confidence"
-
-
 def test_what_is_odd_is_counted_by_note_and_said(suggested):
     lines = [
         {
