@@ -2,9 +2,8 @@ import json
 
 import pytest
 from blocks import find
-from click.testing import CliRunner
+from called import call, ran
 
-from gigamind.cli.main import cli
 from gigamind.evidence.again import find_again
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
@@ -120,17 +119,15 @@ def test_the_offsets_are_rewritten_and_no_other_line_is(tmp_path):
     gone = json.dumps(labelled(0, 2, "장미") | {"id": "g"})
     moved = json.dumps(labelled(0, 8, "휴가는 팀장에게"))
     (tmp_path / "q.jsonl").write_text(f"{kept}\n{moved}\n\n{gone}\n", encoding="utf-8")
-    given = ["dataset", "check", "--dataset", str(tmp_path / "q.jsonl"), "--notes", str(vault)]
-    done = CliRunner().invoke(cli, [*given, "--fix", str(tmp_path / "new.jsonl")])
-    assert done.exit_code == 0, done.output
-    assert "1 of 3 " in done.output
-    assert str(tmp_path / "new.jsonl") in done.output
+    given = ("dataset", "check", "--dataset", tmp_path / "q.jsonl")
+    fixed = (*given, "--notes", vault, "--fix", tmp_path / "new.jsonl")
+    done = ran(*fixed)
+    assert "1 of 3 " in done.stderr
+    assert str(tmp_path / "new.jsonl") in done.stderr
     lines = (tmp_path / "new.jsonl").read_text("utf-8").split("\n")
     assert (lines[0], lines[2], lines[3], lines[4]) == (kept, "", gone, "")
     span = {"note_path": "휴가.md", "start": 10, "end": 18, "text": "휴가는 팀장에게"}
     assert json.loads(lines[1]) == labelled(0, 8, "휴가는 팀장에게") | {"expected_spans": [span]}
 
-    again = CliRunner().invoke(cli, [*given, "--fix", str(tmp_path / "new.jsonl")])
-    assert str(tmp_path / "new.jsonl") in str(again.exception)
-    alone = CliRunner().invoke(cli, [*given[:4], "--fix", str(tmp_path / "other.jsonl")])
-    assert "--fix" in str(alone.exception)
+    assert str(tmp_path / "new.jsonl") in call(*fixed).stderr
+    assert "--fix" in call(*given, "--fix", tmp_path / "other.jsonl").stderr

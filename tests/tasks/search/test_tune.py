@@ -6,11 +6,10 @@ import tomllib
 
 import pytest
 from blocks import find
-from click.testing import CliRunner
+from called import call, ran
 from row_files import query_row, read_rows, write_rows
 from vault_files import write_files
 
-from gigamind.cli.main import cli
 from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
 from gigamind.i18n import translator
@@ -50,8 +49,7 @@ def options(tmp_path, monkeypatch):
 
 def run_of(command, out):
     """The summary of the evaluation that a command runs."""
-    done = CliRunner().invoke(cli, [*shlex.split(command)[1:], "--out", str(out)])
-    assert done.exit_code == 0, done.output
+    ran(*shlex.split(command)[1:], "--out", out)
     return json.loads((out / "summary.json").read_text("utf-8"))
 
 
@@ -179,34 +177,14 @@ def test_where_nothing_can_be_chosen_nothing_is_run(options, tmp_path, changes, 
 
 
 def test_the_command_line_prints_words_or_json_and_ends_with_1_at_a_bad_axis(options, tmp_path):
-    given = [
-        "--dataset",
-        str(options.dataset),
-        "--notes",
-        str(options.notes),
-        "--speed-passes",
-        "0",
-    ]
-    keyword = [
-        "tune",
-        "search",
-        *given,
-        "--mode",
-        "keyword",
-        "--modes",
-        "keyword",
-        "--metric",
-        "mrr",
-    ]
-    done = CliRunner().invoke(cli, [*keyword, "--out", str(tmp_path / "words")])
-    assert done.exit_code == 0
-    assert f"Report: {tmp_path / 'words' / 'tune.html'}" in done.output
-    done = CliRunner().invoke(cli, [*keyword, "--out", str(tmp_path / "json"), "--json"])
-    told = json.loads(done.stdout)
+    given = ("--dataset", options.dataset, "--notes", options.notes, "--speed-passes", "0")
+    axes = ("--mode", "keyword", "--modes", "keyword", "--metric", "mrr")
+    keyword = ("tune", "search", *given, *axes)
+    words = ran(*keyword, "--out", tmp_path / "words")
+    assert f"Report: {tmp_path / 'words' / 'tune.html'}" in words.stdout
+    told = json.loads(ran(*keyword, "--out", tmp_path / "json", "--json").stdout)
     assert (told["metric"], told["chosen"], len(told["settings"])) == ("search.mrr", 0, 2)
-    done = CliRunner().invoke(cli, [*keyword, "--alphas", "3"])
-    assert isinstance(done.exception, InputError)
-    assert done.exception.exit_code == 1
+    assert call(*keyword, "--alphas", "3").code == 1
 
 
 def test_an_advised_judge_takes_the_place_of_the_runs_own(options, tmp_path):
