@@ -124,16 +124,6 @@ def test_documents_of_beir_are_found_by_their_ids(documented):
     assert (folder / "beir" / "notes" / "d4.md").read_text("utf-8").endswith("---\n--- odd ---\n")
 
 
-@pytest.mark.parametrize("tool", ["ragas", "deepeval"])
-def test_answers_keep_their_contexts(documented, tool):
-    folder, _ = documented
-    [row] = rows(folder / tool / "answers.jsonl")
-    assert (row["answer"], row["context_notes"][0]["text"]) == ("팀장에게 신청합니다.", LEAVE)
-    assert len(row["context_notes"]) == 2
-    [item] = rows(folder / "runs" / tool / "per_item.jsonl")
-    assert item["outcome"] == "scored"
-
-
 def test_tables_open_elsewhere(documented):
     import csv
 

@@ -10,7 +10,7 @@ from flow_files import load_flow
 from memory_rows import entry, extracted
 
 from gigamind.errors import InputError
-from gigamind.memory.events import EventLog, read_events
+from gigamind.memory.events import read_events
 from gigamind.memory.sessions import FolderOptions
 
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
@@ -100,12 +100,3 @@ def test_events_that_cannot_be_sent_cost_a_warning_and_no_run(
     assert "EventTooLarge: " in warning.getMessage()
     (event,) = events_of(state, ALIGNED, 1)
     assert event["resource"]["prefect.resource.name"] == "standup"
-
-
-def test_a_second_run_adds_nothing_to_the_log(flow: Any, options: FolderOptions):
-    flow(options)
-    before = list(read_events(options.log))
-    flow(options)
-    assert list(read_events(options.log)) == before
-    with EventLog(options.log):
-        pass  # no run keeps the log locked

@@ -390,18 +390,6 @@ def test_an_error_of_ours_is_not_tried_again(tmp_path, caplog):
     assert not any(record.exc_info and record.exc_info[0] for record in task_errors)  # no traceback
 
 
-@pytest.mark.faults
-def test_the_jobs_of_a_killed_process_are_begun_again(tmp_path):
-    def call(number):
-        mark = tmp_path / f"{number}"
-        if number == 1 and not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return number
-
-    assert run_in_flow(call, 0, 1, 2, runner="processes:2") == {0: 0, 1: 1, 2: 2}
-
-
 def test_a_cluster_that_does_not_answer_is_told_in_a_line():
     pytest.importorskip("prefect_dask", reason="needs: pip install gigamind-eval[dask]")
     with pytest.raises(EvaluationError, match=r"tcp://127.0.0.1:9"), Pool("dask:tcp://127.0.0.1:9"):
