@@ -36,21 +36,6 @@ def started_runs(deployed: Stack) -> list[Any]:
     )
 
 
-def test_the_deployment_stands_with_its_schedule_and_typed_parameters(deployed: Stack):
-    deployment = deployed.deployment()
-    [schedule] = deployment["schedules"]
-    assert (schedule["slug"], schedule["active"]) == ("nightly", True)
-    assert schedule["schedule"]["cron"] == "0 3 * * *"
-    assert deployment["work_pool_name"] == "local"
-    assert deployment["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
-    assert deployment["global_concurrency_limit"]["limit"] == 1
-    assert deployment["enforce_parameter_schema"] is True
-    form = deployment["parameter_openapi_schema"]
-    options = form["properties"]["options"]
-    assert next(iter(options["properties"])) == "dataset"
-    assert options["required"] == ["dataset"]
-
-
 def test_a_schedule_fires_and_its_run_leaves_reports_and_artifacts(deployed: Stack):
     soon = {
         "slug": "soon",

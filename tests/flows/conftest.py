@@ -1,9 +1,10 @@
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from flow_files import load_flow
 from prefect_stack import Stack
 
 from gigamind.tasks.options import SearchEvalOptions
@@ -33,6 +34,12 @@ def prefect_server(prefect_stack: Stack, tmp_path_factory: pytest.TempPathFactor
         }
         with settings.temporary_settings(its_own):
             yield prefect_stack.api
+
+
+@pytest.fixture
+def flow() -> Any:
+    """The flow `eval-search`."""
+    return load_flow("eval_search")
 
 
 @pytest.fixture

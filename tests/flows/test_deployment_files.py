@@ -139,10 +139,3 @@ def test_workers_elsewhere_can_be_told_where_the_server_is():
     profile = read_env(PREFECT_API_URL="https://prefect.example/api")
     assert profile["PREFECT_API_URL"] == "https://prefect.example/api"
     assert profile["PREFECT_SERVER_UI_API_URL"] == "https://prefect.example/api"
-
-
-def test_every_line_of_the_profile_has_its_reason_above_it():
-    reason = ""
-    for line in (ROOT / "deployments" / "server.env").read_text().splitlines():
-        reason = "" if not line else line if line.startswith("#") else reason
-        assert reason or not line, line

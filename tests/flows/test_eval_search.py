@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from flow_artifacts import artifacts_of
-from flow_files import load_flow
 from prefect.client.orchestration import get_client
 from timeless import without_times
 
@@ -23,11 +22,6 @@ from gigamind.tasks.options import SearchEvalOptions
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 
 Options = Callable[..., SearchEvalOptions]
-
-
-@pytest.fixture
-def flow() -> Any:
-    return load_flow("eval_search")
 
 
 def stored_state(state: Any) -> Any:

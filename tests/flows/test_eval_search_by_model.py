@@ -1,7 +1,6 @@
 """The flow `eval-search` with a judge that asks a model: the same verdicts and costs as without Prefect."""
 
 import pytest
-from flow_files import load_flow
 
 pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("prefect_server")]
 
@@ -10,11 +9,6 @@ pytestmark = [pytest.mark.prefect, pytest.mark.whole, pytest.mark.usefixtures("p
 def by_model(options, by_its_model, monkeypatch):
     monkeypatch.setenv("GIGAMIND_WORKER_ALLOWS", "api_base=*")
     return lambda **changes: options(**(by_its_model | {"sample": "10"} | changes))
-
-
-@pytest.fixture
-def flow():
-    return load_flow("eval_search")
 
 
 @pytest.mark.parametrize(("changes", "why"), [({"seed": 7}, "seed"), ({"max_calls": 4}, "budget")])

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 from able_model import able
-from flow_files import load_flow
 from scripted_judges import CREDULOUS, read_labelled_answers
 from timeless import without_times
 
@@ -55,11 +54,6 @@ def server_of_every_thread(prefect_server: str) -> Iterator[None]:
         refresh_global_settings_context()
         yield
     refresh_global_settings_context()
-
-
-@pytest.fixture
-def flow():
-    return load_flow("eval_search")
 
 
 @pytest.fixture
