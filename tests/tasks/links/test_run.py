@@ -81,17 +81,6 @@ def test_the_examples_give_exactly_these_figures(evaluate, examples):
     assert summary.by_language["ko"].links["recall_at_5"] == pytest.approx(10 / 12)
 
 
-def test_the_floor_and_the_number_are_obeyed(evaluate):
-    summary = evaluate(topk=1, min_confidence=1.0).summary
-    assert summary.overall.links["precision_at_1"] is None
-    assert summary.calibration_error is None
-
-
-def test_a_sample_is_of_notes(evaluate):
-    counts = evaluate(sample="1").summary.counts
-    assert (counts.source_notes, counts.notes_not_sampled) == (1, 1)
-
-
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
