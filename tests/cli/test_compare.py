@@ -195,13 +195,6 @@ def test_a_run_whose_gate_failed_is_promoted_only_by_force(place, gigamind):
     assert (place / "moved" / "LATEST").is_file()
 
 
-def test_a_bad_baseline_is_found_before_any_work_and_nothing_is_written(place, gigamind):
-    (place / "cut.json").write_text('{"version": "1.0", "metr', "utf-8")
-    ended = gigamind(*searched("vault", "never"), "--compare", "cut.json")
-    assert (ended.code, (place / "never").exists()) == (1, False)
-    assert "cut.json:1: " in ended.stderr
-
-
 def test_a_run_of_another_embedding_model_is_kept_and_the_error_says_where(place, gigamind):
     snapshot = json.loads((place / "base" / "snapshot.json").read_text("utf-8"))
     del snapshot["checksum"]

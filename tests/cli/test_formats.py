@@ -151,5 +151,3 @@ def test_nothing_is_written_over_and_nothing_half(documented, gigamind, monkeypa
         assert (ended.code, f"--out {out}: exists already" in ended.stderr) == (1, True)
     labelled = ("--dataset", "trec/queries.jsonl", "--labels", "hits.jsonl")
     assert gigamind("dataset", "label", *labelled, "--out", "trec/queries-2.jsonl").code == 1
-    wrong = gigamind("export", "trec", "runs/ragas", "--out", "other")
-    assert (wrong.code, "answers" in wrong.stderr) == (1, True)

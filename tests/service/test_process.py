@@ -74,13 +74,6 @@ def test_a_script_that_started_it_in_the_background_can_end_it(tmp_path):
         process.kill()
 
 
-def test_missing_notes_end_the_service_without_an_address(tmp_path):
-    served = ("serve", "--notes", tmp_path / "nope", "--model", "openai/chat", "--port", 0)
-    ended = command(tmp_path, *served).completed()
-    assert (ended.returncode, "http://" in ended.stderr) == (2, False)
-    assert ended.stderr.startswith(f"Error: {tmp_path / 'nope'}: ")
-
-
 def test_small_pieces_of_a_stream_are_sent_at_once():
     with _listening("127.0.0.1", 0) as (place, _url):
         assert place.proto == socket.IPPROTO_TCP  # only then asyncio sets TCP_NODELAY

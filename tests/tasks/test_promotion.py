@@ -68,11 +68,6 @@ def test_a_verdict_that_cannot_be_read_is_no_pass(home: Path, tmp_path: Path):
         promoted(home, tmp_path / "baselines")
 
 
-def test_where_there_is_no_run_that_is_told(tmp_path: Path):
-    with pytest.raises(InputError, match="missing"):
-        promoted(tmp_path / "missing", tmp_path / "baselines")
-
-
 def edit(file: Path, **changes: object) -> None:
     content = json.loads(file.read_text("utf-8"))
     for name, value in changes.items():

@@ -131,16 +131,6 @@ def test_a_note_is_found_by_its_exact_path_only(read):
         assert vault.note(path) is None
 
 
-@pytest.mark.parametrize("files", [{}, {"a.txt": ""}, {".hidden/a.md": ""}])
-def test_a_vault_without_a_note_is_an_error(write_vault, files):
-    root = write_vault(files)
-
-    with pytest.raises(NotesError) as caught:
-        read_vault(root)
-    assert caught.value.message.values == {"folder": root}
-    assert caught.value.exit_code == 2
-
-
 @pytest.fixture
 def public_vault() -> Iterator[Path]:
     """A folder that any user may enter, unlike pytest's own."""

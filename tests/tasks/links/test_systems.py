@@ -121,7 +121,6 @@ def test_without_a_confidence_nothing_is_said_of_calibration(suggested):
         (LINES, {"embedder": "e5-small"}, "--embedder: "),
         (LINES, {"semantic": False}, "--semantic: "),
         (LINES, {"system": "http://x"}, "--system http://x: "),
-        (LINES, {"system": "run:none"}, "--system run:none: "),
         (LINES, {"system": None, "allow_partial": True}, "--allow-partial: "),
         ([{"note": "a"}], {}, '{"note": ..., "suggestions"'),
         ([{"note": "x", "suggestions": []}], {}, "x"),
