@@ -13,6 +13,7 @@ from gigamind.evaluation.shards import (
     Shard,
     ShardEnd,
     Shards,
+    _Leases,
     _Spent,
     _spent_in,
     cut,
@@ -149,6 +150,13 @@ def test_nothing_is_asked_again_for_a_budget_that_is_used_up(run):
     assert shards.next() is None
 
 
+def test_dollars_are_leased_as_calls_are(run):
+    options = ModelOptions(max_cost_usd=1)
+    shards = Shards([FIRST, SECOND], options, run, 2)
+    budgets = [following(shards).budget(options, run) for _ in range(2)]
+    assert sum(10**12 - budget.spent_pico_usd for budget in budgets) == 10**12
+
+
 async def reserve(shard: Shard, options: ModelOptions, run: Path) -> None:
     await shard.budget(options, run).reserve(0)
 
@@ -256,6 +264,12 @@ def test_what_a_killed_shard_had_on_its_way_is_booked_with_the_most_it_may_cost(
     ledger.start(Attempt("q", 1, HTTP, "unfinished", "m", cost_pico_usd=7, prompt_tokens=1))
     ledger.close()
     assert _spent_in(folders_of(run)) == _Spent(7, 1)
+
+
+def test_leases_that_were_given_are_never_more_than_the_limit(run):
+    leases = _Leases(ModelOptions(max_calls=7), run)
+    taken = [leases.lease(items, 3 - n) for n, items in enumerate((FIRST, SECOND, THIRD))]
+    assert sum(7 - part.calls for part in taken if part) == 7
 
 
 def test_what_each_shard_takes_from_the_store_for_another_had_asked_is_no_row_of_the_run(run):

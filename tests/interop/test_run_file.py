@@ -1,9 +1,12 @@
 """Run files as people have them: TREC's six columns, JSON lines, and what is wrong with both."""
 
 import math
+import random
 import unicodedata
 
+import ir_measures
 import pytest
+from ranked import measure_ranking
 
 from gigamind.errors import InputError
 from gigamind.interop.ranking import RankedNote, parse_hits, read_run_file
@@ -116,9 +119,41 @@ def test_utf_16_with_its_mark_is_read_and_another_encoding_is_told_with_its_line
         run(b"1 Q0 a.md 1 0.5 t\n" + text.encode("cp949"))
 
 
-def test_a_run_without_a_line_is_refused_with_what_one_looks_like(run):
+def test_what_is_no_run_is_refused_with_what_one_looks_like(run, tmp_path):
+    with pytest.raises(InputError, match=r"query Q0 note rank score tag.*:1: 3 columns"):
+        run("a run file?\n")
     with pytest.raises(InputError, match="query Q0 note rank score tag"):
         run("\n")
+    with pytest.raises(InputError, match=r"none\.run"):
+        read_run_file(tmp_path / "none.run")
+
+
+def test_ranking_metrics_of_a_run_are_those_of_ir_measures(run):
+    """With ties, which trec_eval breaks by name, and with scores that float32 keeps apart."""
+    chance = random.Random(5)
+    lines, qrels = [], {}
+    for query in map(str, range(60)):
+        found = chance.sample(range(100), 12)
+        lines += [
+            f"{query} Q0 n{note} {rank} {chance.choice([1, 2, 3, 4.5])} t"
+            for rank, note in enumerate(found, start=1)
+        ]
+        qrels[query] = {f"n{note}": 1 for note in chance.sample(range(100), 20)}
+    read = run("\n".join(lines))
+    scores = {
+        query: {hit.note: hit.base_score for hit in ranking.hits}
+        for query, ranking in read.responses.items()
+    }
+    names = {"mrr": "RR", "ndcg_at_10": "nDCG@10", "recall_at_5": "R@5", "hit_at_3": "Success@3"}
+    measures = {name: ir_measures.parse_measure(theirs) for name, theirs in names.items()}
+    expected = {
+        (row.query_id, row.measure): row.value
+        for row in ir_measures.iter_calc(measures.values(), qrels, scores)
+    }
+    for query, gains in qrels.items():
+        ours = measure_ranking(notes(read, query), gains, 12)
+        for name, measure in measures.items():
+            assert ours[name] == pytest.approx(expected[query, measure], abs=1e-12), (query, name)
 
 
 def test_words_behind_the_sixth_column_and_comments_are_no_part_of_a_name(run):

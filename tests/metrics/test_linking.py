@@ -1,6 +1,7 @@
 import pytest
 
 from gigamind.metrics import links
+from gigamind.metrics.spec import cutoffs
 from gigamind.stats.agreement import expected_calibration_error
 
 
@@ -75,6 +76,13 @@ def test_figures_over_notes_are_sums_divided():
     assert (found["recall_at_5"].low, found["recall_at_5"].high) == (0.0, high)
     assert found == links.summarise_links([FIRST, SECOND], 5, seed=1)
     assert links.summarise_links([], 5, seed=1) == {}
+
+
+@pytest.mark.parametrize(
+    ("topk", "expected"), [(1, [1]), (2, [1, 2]), (5, [1, 3, 5]), (7, [1, 3, 5, 7]), (10, [1, 3, 5, 10])]
+)  # fmt: skip
+def test_cutoffs_end_at_topk(topk, expected):
+    assert cutoffs(topk) == expected
 
 
 def test_two_suggestions_for_one_expected_link_are_two_hits_and_one_found():

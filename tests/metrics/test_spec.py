@@ -112,6 +112,18 @@ def test_every_metric_that_a_room_computes_stands_in_the_table_under_one_name():
     assert not [key for key, n in Counter(m.key for m in metrics_of(*BLOCKS)).items() if n > 1]
 
 
+GATED = (
+    "search.hit_at_7 unanswerable.far links.precision_at_5 answers.citation_recall quality.pass_rate"
+    " quality.any_item"
+)
+UNGATED = "search.latency_p95_ms links.precision_over_5 answers.faithfulness quality.No mrr"
+
+
+def test_what_may_be_gated():
+    assert [key for key in GATED.split() if not use_of(key).gate] == []
+    assert [key for key in UNGATED.split() if use_of(key).gate] == []
+
+
 @pytest.mark.parametrize(
     ("of", "said"),
     [

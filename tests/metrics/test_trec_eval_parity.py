@@ -6,6 +6,7 @@ import ir_measures
 import numpy as np
 import pytest
 from ir_measures import RR, R, Success, nDCG
+from ranked import ndcg
 
 from gigamind.metrics.ranking import RankedQuery, measure_rankings
 from gigamind.retrieval.fuse import Scored
@@ -60,3 +61,11 @@ def test_figures_agree_with_trec_eval_on_tied_scores(seed, most_gain):
         ours = {name: measured[name] for name in theirs}
         assert ours == pytest.approx(theirs, abs=1e-9), query
     assert len(expected) == len(runs) * len(MEASURES)
+
+
+def test_trec_eval_gains_are_linear_as_ours():
+    qrels = {"q": {"a.md": 1, "b.md": 3}}
+    expected = _oracle(qrels, {"q": {"a.md": 1.0, "b.md": 0.5}})["q", "nDCG@3"]
+    # Linear gain gives (1 + 3/log2 3) / (3 + 1/log2 3); 2**gain - 1 would give 0.7098.
+    assert expected == pytest.approx(0.7967, abs=1e-4)
+    assert ndcg(["a.md", "b.md"], qrels["q"], 3) == pytest.approx(expected, abs=1e-9)

@@ -9,7 +9,7 @@ from snapshots import answers
 from gigamind.records.judged import JudgeReport
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
-from gigamind.release.policy import Release, rule_label
+from gigamind.release.policy import Policy, Release, rule_label
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Examples, Proportion, Result, Section, Table
 
@@ -219,3 +219,7 @@ def test_each_block_is_soft_for_itself(gate):
         "beta": ("failed", "warned"),
         "ga": ("warned", "failed"),
     }
+
+
+def test_the_policy_that_comes_with_gigamind_gates_the_pass_rate():
+    assert "quality.pass_rate" in Policy.read(None).quality.judged

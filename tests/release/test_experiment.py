@@ -118,6 +118,15 @@ def test_the_largest_tags_are_shown_and_the_others_counted():
     assert (len(found.slices), found.tags_left_out) == (_MOST_TAGS, 20 - _MOST_TAGS)
 
 
+def test_runs_of_links_are_compared_by_their_sums():
+    runs = [
+        links({f"{n}.md": (1, 2, 2) for n in range(8)}),
+        links({f"{n}.md": (2, 2, 2) for n in range(8)}),
+    ]
+    change = compare_with_first(["a", "b"], runs).comparisons[0].metric("links.precision_at_5")
+    assert (change.baseline, change.current, change.improved) == (0.5, 1.0, 8)
+
+
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_runs_of_answers_and_of_links_have_their_page(lang):
     texts = dict.fromkeys(NAMES, "dgs")

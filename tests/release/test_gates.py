@@ -1,4 +1,5 @@
 from functools import partial
+from pathlib import Path
 
 import pytest
 from gate_policy import POLICY, policy_of, rule_of
@@ -402,6 +403,11 @@ def test_what_was_changed_on_purpose_may_differ_beside_what_the_file_allows(tmp_
     told = Policy.read(file, ["notes", "settings"])
     assert told.comparable.relax == ("hardware", "notes", "settings")
     assert told.model_copy(update={"comparable": Policy.read(None).comparable}) == Policy.read(None)
+
+
+def test_a_missing_policy_is_named():
+    with pytest.raises(InputError, match=r"nowhere.toml"):
+        Policy.read(Path("nowhere.toml"))
 
 
 SOFT = POLICY.replace("[phases.mvp]\ndrop = 0.02", '[phases.mvp]\ndrop = 0.02\nsoft = ["search"]')

@@ -2,8 +2,9 @@
 
 import pytest
 from message_values import values_of
-from snapshots import links
+from snapshots import links, snapshot
 
+from gigamind.errors import InputError
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import Policy, Release
@@ -40,6 +41,11 @@ def test_links_that_are_lost_stand_before_suggestions_that_are_wrong():
     ]
     assert found.unchanged == 1
     assert found.speed == ()
+
+
+def test_a_search_run_cannot_be_compared_with_a_links_run():
+    with pytest.raises(InputError, match=r"20260101-000000.*search.*links"):
+        compare(snapshot({"a": 1}), links({"a.md": (1, 1, 1)}))
 
 
 def test_another_floor_of_the_confidence_is_named():

@@ -58,6 +58,13 @@ def test_what_is_no_snapshot_is_refused_with_its_reason(file, change, message):
         read_snapshot(file, KINDS)
 
 
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match="nothing"):
+        read_snapshot(tmp_path / "nothing", KINDS)
+    with pytest.raises(InputError, match=r"run\.json"):
+        read_snapshot(tmp_path, KINDS)
+
+
 def test_without_a_baseline_the_command_that_creates_one_is_shown(tmp_path):
     command = f"gigamind baseline promote RUN --folder {tmp_path / 'nothing'}"
     with pytest.raises(InputError, match=command):

@@ -143,6 +143,25 @@ def test_intervals_are_those_of_a_plain_exact_computation():
     assert (found.low, found.high) == pytest.approx([float(end) for end in expected], abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda generator: generator.random(60),
+        lambda generator: generator.exponential(size=60),
+        lambda generator: (generator.random(60) < 0.8).astype(np.float64),
+    ],
+    ids=["uniform", "skewed", "binary"],
+)
+def test_means_agree_with_scipy(draw):
+    sample = draw(np.random.default_rng(3))
+    oracle = stats.bootstrap(
+        (sample,), np.mean, n_resamples=MANY, method="percentile", rng=np.random.default_rng(4)
+    ).confidence_interval
+    found = _mean_interval(*sample, resamples=MANY)
+    error = statistics.stdev(sample) / 60**0.5
+    assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high), abs=0.1 * error)
+
+
 def test_ratios_agree_with_scipy(monkeypatch):
     monkeypatch.setattr(intervals, "_RESAMPLES", MANY)
     generator = np.random.default_rng(5)

@@ -188,3 +188,8 @@ def test_unlabelled_items_of_one_cluster_count_nothing():
     values = [1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 0, 1]
     assert corrected(*values, [0, 1, 2, 3, 4, 4, 4, 4]).weight == 0
     assert corrected(*values, [0, 1, 2, 3, 4, 4, 4, 5]).weight > 0
+
+
+def test_clusters_of_other_items_are_refused():
+    with pytest.raises(ValueError, match="3 items have as many cluster numbers"):
+        corrected([1, 0], [1, 0], [1], [0, 1])

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gigamind.stats.agreement import reliability
+from gigamind.stats.agreement import expected_calibration_error, reliability, reliability_bins
 
 
 def judged(confidences, outcomes, **options):
@@ -77,6 +77,15 @@ def test_copies_of_items_tell_no_more_than_the_items():
     assert (found.bins[9].outcome.n, found.bins[9].outcome.clusters) == (6, 3)
 
 
+def test_clusters_of_one_item_change_nothing():
+    generator = np.random.default_rng(1)
+    confidences = generator.random(60)
+    right = generator.random(60) < confidences
+    assert judged(confidences, right, clusters=generator.permutation(60) + 3) == judged(
+        confidences, right
+    )
+
+
 def test_a_cluster_in_two_bins_counts_in_both():
     found = judged([0.95, 0.95, 0.6], [1, 0, 1], clusters=np.array([4, 4, 4]))
     assert [(b.outcome.n, b.outcome.clusters) for b in found.bins if b.outcome.n] == [
@@ -101,3 +110,17 @@ def test_what_is_no_confidence_is_refused():
         judged([float("nan")], [1])
     with pytest.raises(ValueError, match="equally long"):
         judged([0.5], [1, 0])
+
+
+def error_of(confidences, outcomes):
+    bins = reliability_bins(np.array(confidences, float), np.array(outcomes, bool))
+    return expected_calibration_error(bins)
+
+
+def test_calibration_error_compares_promise_and_truth_bin_by_bin():
+    # [0.8, 0.9): promised 0.8 and 0.84, one of two true; [0.9, 1]: promised 1.0, true.
+    error = error_of([0.8, 0.84, 1.0], [True, False, True])
+    assert error == pytest.approx((1.64 - 1) / 3)
+    # Errors in one bin cancel out, those of two bins do not.
+    assert error_of([0.55, 0.55], [True, False]) == pytest.approx(0.05)
+    assert error_of([0.0, 1.0], [True, False]) == 1.0

@@ -21,8 +21,12 @@ def test_mcnemar_is_the_binomial_test_on_the_changes(improved, worse):
 @pytest.mark.each(
     "values, expected",
     [
+        ([1, 2, 3], 2 / 8),  # only +++ and --- are 6 away from 0
+        ([1, 2, -3], 8 / 8),  # the mean is 0: every pattern is as far
         ([0.1, 0.2, -0.3], 8 / 8),  # 0.1 + 0.2 - 0.3 is 5.6e-17 in float64
         ([0.1, 0.1, 0.2, -0.3], 16 / 16),  # of odd tenths no pattern sums to less than 0.1
+        ([-1, 3, 3], 4 / 8),  # |sums| are 7, 5, 1, 1, twice each; 5 is observed
+        ([0.5, 0, 0, 0], 2 / 2),  # one change can never be told from its mirror image
         ([0, 0], 1.0),
         ([], 1.0),
     ],
