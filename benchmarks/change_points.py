@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gigamind.stats.changes import _LEVEL, level_changes
-from gigamind.stats.intervals import wilson
+from gigamind.stats.intervals import Interval
 
 Rows = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int, int], Rows]
@@ -98,7 +98,7 @@ def power(shift: float, runs: int, histories: int, metrics: int, seed: int) -> t
 
 
 def _row(name: str, alarms: list[bool]) -> str:
-    ends = wilson(sum(alarms), len(alarms))
+    ends = Interval.wilson(sum(alarms), len(alarms))
     share = sum(alarms) / len(alarms)
     return f"| {name} | {sum(alarms)} of {len(alarms)} | {share:.3f} | {ends.low:.3f} - {ends.high:.3f} |"
 

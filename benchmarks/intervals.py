@@ -32,7 +32,6 @@ from gigamind.stats.intervals import (
     Matrix,
     _mean_intervals,
     bounded_means,
-    wilson_of_mean,
 )
 
 SEED = 42
@@ -100,7 +99,7 @@ DRAWS: dict[str, tuple[Draw, float]] = {
 
 
 def score(values: Matrix, _: list[Interval]) -> list[Interval]:
-    return [wilson_of_mean(float(mean), len(values)) for mean in values.mean(axis=0)]
+    return [Interval.wilson_of_mean(float(mean), len(values)) for mean in values.mean(axis=0)]
 
 
 def hull(most: float) -> Rule:

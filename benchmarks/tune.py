@@ -28,7 +28,7 @@ from gigamind.datasets.check import CheckedQuery
 from gigamind.evaluation.progress import Quiet
 from gigamind.metrics.ranking import RankedQuery, measure_rankings
 from gigamind.retrieval.settings import RetrievalSettings
-from gigamind.stats.intervals import Matrix, bca_intervals, wilson
+from gigamind.stats.intervals import Interval, Matrix, bca_intervals
 from gigamind.stats.selection import LEVEL, Selection, select
 from gigamind.tasks.options import GridOptions, SearchEvalOptions
 from gigamind.tasks.search.prepare import prepare
@@ -142,7 +142,7 @@ def measured(
         drawn = [draw(random, items) for _ in range(count)]
         found = [select(values, seed=at, label="benchmark") for at, values in enumerate(drawn)]
         switched = sum(one.chosen != 0 for one in found)
-        ends = wilson(switched, count)
+        ends = Interval.wilson(switched, count)
         fooled = sum(naive(values, at) for at, values in enumerate(drawn)) / count
         print(
             f"| {name} | {items} | {switched} of {count} | {ends.low:.3f} – {ends.high:.3f} | {fooled:.3f} "

@@ -40,9 +40,6 @@ from gigamind.stats.tuning import (
     Gain,
     LabelledItems,
     Pick,
-    cross_validate,
-    pick_thresholds,
-    pick_variant,
 )
 
 _FEWEST = 10
@@ -248,7 +245,7 @@ class Tuning:
         }
         if not enough:
             self._refuse_too_few(groups == int(np.bincount(groups).argmax()))
-        found = pick_thresholds(items, known, groups, enough)
+        found = items.pick_thresholds(known, groups, enough)
 
         def changed(chosen: Mapping[int, float]) -> dict[str, Any]:
             return {fields[number]: value for number, value in chosen.items()}
@@ -298,7 +295,7 @@ class Tuning:
             after = {} if chosen is None else self.trials[1 + chosen][0].model_dump()
             return {name: after.get(name) for name in ("prompt", "emphasis", "examples") if after}
 
-        return self._decided(items, pick_variant(items, columns), changed)
+        return self._decided(items, items.pick_variant(columns), changed)
 
     def _decided(
         self,
@@ -306,7 +303,7 @@ class Tuning:
         pick: Pick[_Choice],
         changed: Callable[[_Choice], dict[str, Any]],
     ) -> tuple[JudgeFile, TuneReport]:
-        gain = cross_validate(items, pick, seed=self.seed)
+        gain = items.cross_validate(pick, seed=self.seed)
         new = changed(pick(np.ones(len(self.keys), dtype=np.bool_))[0])
         values = {name: (_field(self.file, name), value) for name, value in new.items()}
         values = {

@@ -32,7 +32,7 @@ from gigamind.release.comparison import (
     SpeedChange,
 )
 from gigamind.release.model import ComparedTask, Snapshot, SnapshotItem
-from gigamind.stats.intervals import CONFIDENCE, Matrix, ratio_of_means
+from gigamind.stats.intervals import CONFIDENCE, Estimate, Matrix
 from gigamind.stats.paired import (
     ALPHA,
     MIN_PAIRS,
@@ -273,7 +273,7 @@ def speed_change(
     costs = after.over(shared), before.over(shared)
     if not all(costs):
         return change
-    ratio = ratio_of_means(*costs, confidence=_CONFIDENCE)
+    ratio = Estimate.ratio_of_means(*costs, confidence=_CONFIDENCE)
     figures = {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
     return change.model_copy(update={**figures, "query_ms": before.query_ms})
 

@@ -24,12 +24,10 @@ from gigamind.stats.intervals import (
     count,
     effective_items,
     estimates,
-    is_rough,
     is_single,
     numbered,
     ratio,
     summed,
-    wilson_of_mean,
 )
 from gigamind.stats.special import student_quantile
 
@@ -125,7 +123,7 @@ def _perfect(kappa: Estimate, by_chance: float, size: float) -> Estimate:
     """
     if kappa.value is None or kappa.value < 1 - _NOTHING or kappa.interval or kappa.clusters <= 1:
         return kappa
-    most = 1 - wilson_of_mean(1.0, size).low
+    most = 1 - Interval.wilson_of_mean(1.0, size).low
     return replace(kappa, interval=Interval(max(-1.0, 1 - most / by_chance), 1.0))
 
 
@@ -158,7 +156,7 @@ def _balanced(measured: Mapping[str, Estimate], sizes: Sequence[float]) -> Estim
         value, interval = measured[name].value, measured[name].interval
         if value is None or interval is None:
             return replace(balanced, interval=None)
-        rough = rough or is_rough(interval, value, size)
+        rough = rough or interval.is_rough(value, size)
         below, above = hypot(below, value - interval.low), hypot(above, interval.high - value)
     if balanced.interval is not None and not rough:
         return balanced

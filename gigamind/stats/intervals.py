@@ -91,6 +91,36 @@ class Interval:
     high: float
     confidence: float = CONFIDENCE
 
+    def is_rough(self, mean: float, size: float) -> bool:
+        """Return whether too few items differ for a reliable bootstrap."""
+        return size * min(mean, 1 - mean) < _FEW - _ROUNDING or _has_no_width(self)
+
+    @classmethod
+    def wilson(cls, successes: int, n: int, effective: float | None = None) -> "Interval":
+        """Return the 95 % score interval of a proportion of `n` items, or `effective` independent ones (Wilson 1927).
+
+        Raises:
+            ValueError: there is no item, or there are more successes than items.
+        """
+        if not 0 <= successes <= n or not n:
+            raise ValueError(f"no share: {successes} of {n}")
+        return cls.wilson_of_mean(successes / n, n if effective is None else effective)
+
+    @classmethod
+    def wilson_of_mean(cls, mean: float, size: float, confidence: float = CONFIDENCE) -> "Interval":
+        """Return the score interval of the mean of `size` effective values in [0, 1]; it contains the mean.
+
+        Zeros and ones have the largest spread of all values with a given mean, so the interval is conservative for
+        others.
+        """
+        z = _NORMAL.inv_cdf((1 + confidence) / 2)
+        z2 = z * z
+        middle = (mean + z2 / (2 * size)) / (1 + z2 / size)
+        half = z * math.sqrt(mean * (1 - mean) / size + z2 / (4 * size * size)) / (1 + z2 / size)
+        # At 0 and 1 an end is the mean itself, up to rounding.
+        low, high = min(mean, middle - half), max(mean, middle + half)
+        return cls(max(0.0, low), min(1.0, high), confidence)
+
 
 def _mean_intervals(
     values: Matrix,
@@ -195,31 +225,6 @@ def _same_rows(measured: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.int
     return [(rows, columns) for rows, columns in split if rows.size]
 
 
-def wilson(successes: int, n: int, effective: float | None = None) -> Interval:
-    """Return the 95 % score interval of a proportion of `n` items, or `effective` independent ones (Wilson 1927).
-
-    Raises:
-        ValueError: there is no item, or there are more successes than items.
-    """
-    if not 0 <= successes <= n or not n:
-        raise ValueError(f"no share: {successes} of {n}")
-    return wilson_of_mean(successes / n, n if effective is None else effective)
-
-
-def wilson_of_mean(mean: float, size: float, confidence: float = CONFIDENCE) -> Interval:
-    """Return the score interval of the mean of `size` effective values in [0, 1]; it contains the mean.
-
-    Zeros and ones have the largest spread of all values with a given mean, so the interval is conservative for others.
-    """
-    z = _NORMAL.inv_cdf((1 + confidence) / 2)
-    z2 = z * z
-    middle = (mean + z2 / (2 * size)) / (1 + z2 / size)
-    half = z * math.sqrt(mean * (1 - mean) / size + z2 / (4 * size * size)) / (1 + z2 / size)
-    # At 0 and 1 an end is the mean itself, up to rounding.
-    low, high = min(mean, middle - half), max(mean, middle + half)
-    return Interval(max(0.0, low), min(1.0, high), confidence)
-
-
 def bca_intervals(
     values: Matrix, *, seed: int, label: str, confidence: float = CONFIDENCE
 ) -> list[Interval]:
@@ -308,15 +313,10 @@ def _bounded_ratios(
 
 def _widened(interval: Interval, mean: float, size: float) -> Interval:
     """Return the bootstrap interval of a mean in [0, 1], or its union with Wilson's of `size` items if unreliable."""
-    if not is_rough(interval, mean, size):
+    if not interval.is_rough(mean, size):
         return interval
-    safe = wilson_of_mean(mean, size, interval.confidence)
+    safe = Interval.wilson_of_mean(mean, size, interval.confidence)
     return Interval(min(interval.low, safe.low), max(interval.high, safe.high), interval.confidence)
-
-
-def is_rough(interval: Interval, mean: float, size: float) -> bool:
-    """Return whether too few items differ for a reliable bootstrap."""
-    return size * min(mean, 1 - mean) < _FEW - _ROUNDING or _has_no_width(interval)
 
 
 def _has_no_width(interval: Interval) -> bool:
@@ -358,7 +358,7 @@ class Estimate:
         if not n:
             return cls(None, None, 0, 0)
         groups = numbered(clusters, n)
-        return cls(hits / n, wilson(hits, n, effective_items(groups)), n, count(groups))
+        return cls(hits / n, Interval.wilson(hits, n, effective_items(groups)), n, count(groups))
 
     @property
     def low(self) -> float | None:
@@ -369,6 +369,33 @@ class Estimate:
     def high(self) -> float | None:
         """Return the upper end of the interval."""
         return self.interval.high if self.interval else None
+
+    @classmethod
+    def ratio_of_means(
+        cls, over: Sequence[float], under: Sequence[float], confidence: float = CONFIDENCE
+    ) -> "Estimate":
+        """Return the ratio of geometric means, with its interval if both sides have two; `n` is of the shorter side.
+
+        Times vary by factors, so the logarithms of unpaired measurements are compared by Welch's interval (Biometrika
+        34, 1947).
+
+        Raises:
+            ValueError: a side is empty, or a measurement is not above 0.
+        """
+        if not over or not under or min(*over, *under) <= 0:
+            raise ValueError("a ratio of means needs measurements above 0 on both sides")
+        sides = np.log(over), np.log(under)
+        difference = float(sides[0].mean() - sides[1].mean())
+        n = min(len(over), len(under))
+        if n < _LEAST:
+            return cls(exp(difference), None, n, n)
+        squares = [float(side.var(ddof=1)) / side.size for side in sides]
+        total, arm = sum(squares), 0.0
+        if total:
+            spread = sum(s**2 / (side.size - 1) for s, side in zip(squares, sides, strict=True))
+            arm = student_quantile((1 + confidence) / 2, total**2 / spread) * total**0.5
+        ends = Interval(exp(difference - arm), exp(difference + arm), confidence)
+        return cls(exp(difference), ends, n, n)
 
 
 def estimates(
@@ -472,30 +499,3 @@ def _mean(values: Sequence[float]) -> float | None:
         return None
     # Rounding can move the mean of equal values past them, and so outside its interval.
     return min(max(fsum(values) / len(values), min(values)), max(values))
-
-
-def ratio_of_means(
-    over: Sequence[float], under: Sequence[float], confidence: float = CONFIDENCE
-) -> Estimate:
-    """Return the ratio of geometric means, with its interval if both sides have two; `n` is of the shorter side.
-
-    Times vary by factors, so the logarithms of unpaired measurements are compared by Welch's interval (Biometrika 34,
-    1947).
-
-    Raises:
-        ValueError: a side is empty, or a measurement is not above 0.
-    """
-    if not over or not under or min(*over, *under) <= 0:
-        raise ValueError("a ratio of means needs measurements above 0 on both sides")
-    sides = np.log(over), np.log(under)
-    difference = float(sides[0].mean() - sides[1].mean())
-    n = min(len(over), len(under))
-    if n < _LEAST:
-        return Estimate(exp(difference), None, n, n)
-    squares = [float(side.var(ddof=1)) / side.size for side in sides]
-    total, arm = sum(squares), 0.0
-    if total:
-        spread = sum(s**2 / (side.size - 1) for s, side in zip(squares, sides, strict=True))
-        arm = student_quantile((1 + confidence) / 2, total**2 / spread) * total**0.5
-    ends = Interval(exp(difference - arm), exp(difference + arm), confidence)
-    return Estimate(exp(difference), ends, n, n)

@@ -39,6 +39,65 @@ class LabelledItems:
     clusters: Clusters
     folds: npt.NDArray[np.intp]  # in [0, FOLDS)
 
+    def cross_validate(self, pick: "Pick[_Choice]", *, seed: int) -> "Gain":
+        """Return the gain of what `pick` chooses; both values of the truth must occur."""
+        tuned = self.verdicts.copy()
+        for fold in np.unique(self.folds):
+            out = self.folds == fold
+            tuned[out] = pick(~out)[1][out]
+        return _gain_of(self, tuned, seed=seed)
+
+    def pick_thresholds(
+        self, scores: Matrix, groups: npt.NDArray[np.intp], current: Mapping[int, float]
+    ) -> "Pick[dict[int, float]]":
+        """Return the choice of a threshold for each group in `current`; items of other groups keep their verdicts.
+
+        Args:
+            scores: An item is accepted from its group's threshold on; NaN if it is never accepted.
+            groups: Number of each item's group.
+            current: The current threshold of each group to tune.
+        """
+
+        def pick(train: Booleans) -> tuple[dict[int, float], Booleans]:
+            chosen, verdicts = dict(current), self.verdicts.copy()
+            for group, threshold in current.items():
+                own = groups == group
+                used = own & train
+                args = scores[used], self.truth[used], self.weights[used]
+                chosen[group] = _best_threshold(*args, threshold)
+                verdicts[own] = scores[own] >= chosen[group]
+            return chosen, verdicts
+
+        return pick
+
+    def pick_variant(self, verdicts: Matrix) -> "Pick[int | None]":
+        """Return the choice among variants by their gains; None is the current judge.
+
+        Args:
+            verdicts: Items x variants, 1 for accepted; NaN if the variant learned from the item.
+        """
+        known = ~np.isnan(verdicts)
+
+        def pick(train: Booleans) -> tuple[int | None, Booleans]:
+            best, chosen = 0.0, None
+            for at in range(verdicts.shape[1]):
+                used = train & known[:, at]
+                if (
+                    known[~train, at].all()
+                    and self.truth[used].any()
+                    and not self.truth[used].all()
+                ):
+                    yes, no = self.weights * self.truth * used, self.weights * ~self.truth * used
+                    more = np.where(used, verdicts[:, at] - self.verdicts, 0.0)
+                    gain = float(more @ yes / yes.sum() - more @ no / no.sum())
+                    if gain > best + 1e-9:
+                        best, chosen = gain, at
+            if chosen is None:
+                return None, self.verdicts
+            return chosen, verdicts[:, chosen] == 1
+
+        return pick
+
 
 @dataclass(frozen=True, slots=True)
 class Gain:
@@ -66,15 +125,6 @@ Pick = Callable[[Booleans], tuple[_Choice, Booleans]]
 """Returns the choice by the items of a mask, and its verdicts on all items."""
 
 
-def cross_validate(items: LabelledItems, pick: Pick[_Choice], *, seed: int) -> Gain:
-    """Return the gain of what `pick` chooses; both values of the truth must occur."""
-    tuned = items.verdicts.copy()
-    for fold in np.unique(items.folds):
-        out = items.folds == fold
-        tuned[out] = pick(~out)[1][out]
-    return _gain_of(items, tuned, seed=seed)
-
-
 def _gain_of(items: LabelledItems, tuned: Booleans, *, seed: int) -> Gain:
     """Return the gain of other verdicts on the same items."""
     yes, no = items.weights * items.truth, items.weights * ~items.truth
@@ -94,30 +144,6 @@ def _gain_of(items: LabelledItems, tuned: Booleans, *, seed: int) -> Gain:
     return Gain(after - before, interval, before, after, count(changed) if changed.size else 0)
 
 
-def pick_thresholds(
-    items: LabelledItems, scores: Matrix, groups: npt.NDArray[np.intp], current: Mapping[int, float]
-) -> Pick[dict[int, float]]:
-    """Return the choice of a threshold for each group in `current`; items of other groups keep their verdicts.
-
-    Args:
-        scores: An item is accepted from its group's threshold on; NaN if it is never accepted.
-        groups: Number of each item's group.
-        current: The current threshold of each group to tune.
-    """
-
-    def pick(train: Booleans) -> tuple[dict[int, float], Booleans]:
-        chosen, verdicts = dict(current), items.verdicts.copy()
-        for group, threshold in current.items():
-            own = groups == group
-            used = own & train
-            args = scores[used], items.truth[used], items.weights[used]
-            chosen[group] = _best_threshold(*args, threshold)
-            verdicts[own] = scores[own] >= chosen[group]
-        return chosen, verdicts
-
-    return pick
-
-
 _DIGITS = 4  # of a threshold
 
 
@@ -132,28 +158,3 @@ def _best_threshold(scores: Matrix, truth: Booleans, weights: Matrix, current: f
     balanced: Matrix = (accepted @ yes / yes.sum() - accepted @ no / no.sum()).round(9)
     best = np.sort(edges[balanced == balanced.max()])
     return current if current in best else float(best[len(best) // 2])
-
-
-def pick_variant(items: LabelledItems, verdicts: Matrix) -> Pick[int | None]:
-    """Return the choice among variants by their gains; None is the current judge.
-
-    Args:
-        verdicts: Items x variants, 1 for accepted; NaN if the variant learned from the item.
-    """
-    known = ~np.isnan(verdicts)
-
-    def pick(train: Booleans) -> tuple[int | None, Booleans]:
-        best, chosen = 0.0, None
-        for at in range(verdicts.shape[1]):
-            used = train & known[:, at]
-            if known[~train, at].all() and items.truth[used].any() and not items.truth[used].all():
-                yes, no = items.weights * items.truth * used, items.weights * ~items.truth * used
-                more = np.where(used, verdicts[:, at] - items.verdicts, 0.0)
-                gain = float(more @ yes / yes.sum() - more @ no / no.sum())
-                if gain > best + 1e-9:
-                    best, chosen = gain, at
-        if chosen is None:
-            return None, items.verdicts
-        return chosen, verdicts[:, chosen] == 1
-
-    return pick

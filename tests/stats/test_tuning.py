@@ -9,9 +9,6 @@ from gigamind.stats.tuning import (
     FOLDS,
     LabelledItems,
     _gain_of,
-    cross_validate,
-    pick_thresholds,
-    pick_variant,
 )
 
 KO, EN = 1, 0
@@ -46,7 +43,7 @@ def test_labels_without_signal_keep_the_thresholds():
     for seed in range(DRAWS):
         items, scores, groups = drawn(seed)
         items = shuffled(items, seed + DRAWS)
-        gain = cross_validate(items, pick_thresholds(items, scores, groups, CURRENT), seed=seed)
+        gain = items.cross_validate(items.pick_thresholds(scores, groups, CURRENT), seed=seed)
         kept += not gain.is_significant
     assert kept >= 0.95 * DRAWS
 
@@ -60,7 +57,7 @@ def test_labels_without_signal_keep_the_prompt():
         columns = (rng.random((items.truth.size, 7)) < 0.5).astype(float)
         for fold in range(FOLDS):  # learned from
             columns[items.folds == fold, 2 + fold] = np.nan
-        kept += not cross_validate(items, pick_variant(items, columns), seed=seed).is_significant
+        kept += not items.cross_validate(items.pick_variant(columns), seed=seed).is_significant
     assert kept >= 0.95 * DRAWS
 
 
@@ -73,8 +70,8 @@ def test_a_threshold_too_high_in_korean_is_found_and_the_gain_is_in_its_interval
     true_gain = _gain_of(world, fixed, seed=0).value
     for seed in range(draws):
         items, scores, groups = drawn(seed, answers=120, current=current)
-        pick = pick_thresholds(items, scores, groups, current)
-        gain = cross_validate(items, pick, seed=seed)
+        pick = items.pick_thresholds(scores, groups, current)
+        gain = items.cross_validate(pick, seed=seed)
         found += gain.is_significant
         covered += gain.interval.low <= true_gain <= gain.interval.high
         chosen = pick(np.ones(items.truth.size, dtype=bool))[0]
@@ -89,11 +86,11 @@ def test_a_better_variant_is_found_and_one_that_learned_from_a_fold_is_not_measu
     right = items.truth.astype(float)
     learned = np.where(items.folds == 0, np.nan, right)
     poor = replace(items, verdicts=~items.truth)
-    pick = pick_variant(poor, np.column_stack([1 - right, learned]))
+    pick = poor.pick_variant(np.column_stack([1 - right, learned]))
     assert pick(poor.folds != 1)[0] == 1
     assert pick(poor.folds != 0)[0] is None
     assert pick(np.ones(right.size, dtype=bool))[0] == 1
-    gain = cross_validate(poor, pick, seed=0)
+    gain = poor.cross_validate(pick, seed=0)
     assert gain.is_significant
     assert gain.before == 0.0
 

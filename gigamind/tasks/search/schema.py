@@ -22,7 +22,7 @@ from gigamind.records.judged import Count, Finite, JudgementReport, LlmReport, R
 from gigamind.records.schema import RunReport, SpeedReport
 from gigamind.release import model
 from gigamind.release.comparison import SnapshotHit, Speed
-from gigamind.stats.intervals import wilson
+from gigamind.stats.intervals import Interval
 from gigamind.systems.dialect import SystemHealth
 
 SearchJudge = Chosen[UnanswerableJudge]
@@ -241,7 +241,7 @@ class RateReport(Report):
     @classmethod
     def of(cls, count: int, n: int) -> Self:
         """Return `count` of `n` questions; raises ValueError if there are none."""
-        return cls.like(wilson(count, n), count=count, n=n)
+        return cls.like(Interval.wilson(count, n), count=count, n=n)
 
     def describe(self) -> str:
         """Return the share with its interval."""
