@@ -26,7 +26,7 @@ from llm_peers import QUIET
 from llm_server import stats
 from opponents import python
 
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
@@ -63,7 +63,7 @@ def measured() -> dict[str, dict[str, float] | str]:
     figures: dict[str, dict[str, float] | str] = {}
     with TemporaryDirectory() as place, scripted() as url:
         folder = Path(place)
-        notes = {note.path: note.text for note in read_vault(EXAMPLES / "vault").notes}
+        notes = {note.path: note.text for note in Vault.read(EXAMPLES / "vault").notes}
         for name, count in (("few", FEW), ("all", len(rows))):
             ours = "".join(json.dumps(row) + "\n" for row in rows[:count])
             (folder / f"{name}.jsonl").write_text(ours, "utf-8")

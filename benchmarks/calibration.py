@@ -25,7 +25,7 @@ from gigamind.judges.unanswerable import (
 )
 from gigamind.metrics.answerability import Confusion
 from gigamind.retrieval.hit import Signals
-from gigamind.retrieval.retriever import Retriever, recording
+from gigamind.retrieval.retriever import Retriever
 from gigamind.retrieval.signals import signals_of
 from gigamind.stats.agreement import expected_calibration_error, reliability_bins
 from gigamind.stats.logistic import _sigmoid
@@ -70,7 +70,7 @@ def label(
     The label of the second row can be wrong: another note may answer the query, too. Raises EmbeddingError,
     IndexingError.
     """
-    _base, recalled = recording(retriever)
+    _base, recalled = retriever.recording()
     rows: list[Labelled] = []
     for query in queries:
         item = query.item

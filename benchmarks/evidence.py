@@ -23,7 +23,7 @@ from rapidfuzz import fuzz
 
 from gigamind.evidence.align import Source, align
 from gigamind.evidence.fuzzy import search
-from gigamind.evidence.normalize import visible
+from gigamind.evidence.normalize import Folding
 from gigamind.evidence.result import Aligned
 from gigamind.evidence.schema import DEFAULT, LEAST_FUZZY
 from gigamind.spans import Span
@@ -167,11 +167,11 @@ def ours(text: str) -> Locate:
 
 def ours_alone(text: str) -> Locate:
     """Find only the position, without changes, proof and hints of `align`."""
-    source = visible(text)
+    source = Folding.visible(text)
     search("a quote that warms the caches up", source, DEFAULT.search_threshold, LEAST_FUZZY)
 
     def locate(quote: str) -> Span | None:
-        form = visible(quote).text
+        form = Folding.visible(quote).text
         found = search(form, source, DEFAULT.search_threshold, DEFAULT.fuzzy_threshold)
         return source.span(found[0].start, found[0].end) if found else None
 

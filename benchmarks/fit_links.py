@@ -29,7 +29,7 @@ from gigamind.retrieval.embed import Embedder
 from gigamind.retrieval.embedders import load_short_embedder
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 EVALUATED = 42
 _RIDGE = 1.0  # a unit-variance term with weight 1 costs as much as half an example of one nat
@@ -74,7 +74,7 @@ def removed_link_examples(
             made = generate_links(
                 notes, copy, Path(folder) / "links.jsonl", remove_ratio=remove_ratio, seed=seed
             )
-            vault = read_vault(copy)
+            vault = Vault.read(copy)
         expected: defaultdict[str, set[str]] = defaultdict(set)
         for row in made.rows:
             expected[row.source_note].update(row.expected_links)

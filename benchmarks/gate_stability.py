@@ -21,8 +21,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
-from gigamind.stats.intervals import Matrix, bca_intervals
-from gigamind.stats.paired import non_inferiority
+from gigamind.stats.intervals import Matrix
+from gigamind.stats.paired import _bca_intervals, non_inferiority
 
 FLIPS = 0.05
 WRONG = (1 - (1 - 2 * FLIPS) ** 0.5) / 2
@@ -95,7 +95,7 @@ def measure(setting: Setting, pairs: int, *, planted: bool) -> Rates:
     drops, decisions = [], []
     for start in range(0, pairs, _BATCH):
         batch: Matrix = np.stack(columns[start : start + _BATCH], axis=1)
-        intervals = bca_intervals(batch, seed=SEED, label=f"{start} {planted}")
+        intervals = _bca_intervals(batch, seed=SEED, label=f"{start} {planted}")
         for differences, interval in zip(batch.T, intervals, strict=True):
             drops.append(-float(differences.mean()))
             decisions.append(

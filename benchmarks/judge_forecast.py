@@ -32,7 +32,7 @@ from gigamind.tasks.search import free_judges as judging
 from gigamind.tasks.search.free_judges import FreeJudges
 from gigamind.tasks.search.prepare import choose_judge
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import Note, Vault, read_vault
+from gigamind.vault.notes import Note, Vault
 
 PAGES = 168
 _SETTINGS = {
@@ -140,13 +140,13 @@ def compare(
     """Print the rows of one vault."""
     if name.startswith("xquad"):
         made = vaults.xquad(folder, place, 0)
-        notes = read_vault(made.notes).notes
+        notes = Vault.read(made.notes).notes
         strange = [q.query for q in made.queries if not q.answerable]
         known, whole = [q.query for q in made.queries if q.answerable], notes
     else:
         vault, left = manual(folder, place, *part)
-        notes = read_vault(vault).notes
-        more = read_vault(left).notes
+        notes = Vault.read(vault).notes
+        more = Vault.read(left).notes
         own = set(headings(notes))
         strange = known = [text for text in headings(more) if text not in own]
         whole = sorted((*notes, *more), key=lambda note: note.path)

@@ -32,7 +32,7 @@ from urllib.parse import unquote
 from gigamind.datasets.generate_links import removable_links
 from gigamind.vault.graph import link_graph
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag
@@ -532,7 +532,7 @@ def main() -> None:
 
 def _row(source: Source, folder: Path) -> str:
     """Return a description of a vault: removable links, pairs of linked notes, links that lead to no note."""
-    vault = read_vault(folder)
+    vault = Vault.read(folder)
     identities = Identities(vault.notes)
     links = [(link, note.path) for note in vault.notes for link in note.document.links]
     lost = sum(

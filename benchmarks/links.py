@@ -27,7 +27,7 @@ from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 from gigamind.stats.agreement import ReliabilityBin, expected_calibration_error
 from gigamind.text import ends_in_consonant
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import Vault, read_vault
+from gigamind.vault.notes import Vault
 
 OPTIONS = SuggestOptions(max_suggestions=10, min_confidence=0.0, exclude_existing=False)
 Suggested = dict[str, list[tuple[str, float]]]
@@ -153,7 +153,7 @@ def error_of_true_confidences(bins: Sequence[ReliabilityBin]) -> float:
 def measure(notes: Path, folder: Path, ways: Mapping[str, Callable[[Vault], Suggested]]) -> None:
     made = generate_links(notes, folder / "copy", folder / "links.jsonl")
     start = time.perf_counter()
-    vault = read_vault(folder / "copy")
+    vault = Vault.read(folder / "copy")
     reading = time.perf_counter() - start
     chars = sum(len(note.text) for note in vault.notes)
     print(

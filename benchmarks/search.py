@@ -39,8 +39,8 @@ from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings
 from gigamind.text import tokens
 from gigamind.vault.identity import Identities
-from gigamind.vault.markdown import parse
-from gigamind.vault.notes import Note, read_vault
+from gigamind.vault.markdown import Document
+from gigamind.vault.notes import Note, Vault
 
 
 def main() -> None:
@@ -95,7 +95,7 @@ def balanced(made: Generated) -> Iterator[Search]:
     """Run balanced search; half of the notes are Korean, each with a title of two words."""
     index = vector_index(made)
     notes = [
-        Note(str(i), text, " ".join(text.split()[:2]), (), (), "", parse(text), "")
+        Note(str(i), text, " ".join(text.split()[:2]), (), (), "", Document.parse(text), "")
         for i, text in enumerate(made.texts[::CHUNKS_A_NOTE])
     ]
     balance = Balance(made.keyword, made.layout, notes, cosine_scale(DEFAULT_EMBEDDER))
@@ -119,7 +119,7 @@ def index(count: int) -> None:
         for i, text in enumerate(corpus(count * 2, rng)[:count]):
             (vault_folder / f"note {i:05}.md").write_text(f"# Note {i}\n\n{text}\n", "utf-8")
         encoder = UseMultilingual()
-        texts = [chunk.indexed_text for chunk in chunk_notes(read_vault(vault_folder).notes)]
+        texts = [chunk.indexed_text for chunk in chunk_notes(Vault.read(vault_folder).notes)]
         alone = used(lambda: encoder.embed_passages(texts))
         first = used(lambda: prepare(vault_folder, cache))
         second = min(used(lambda: prepare(vault_folder, cache)) for _ in range(3))
@@ -138,7 +138,7 @@ def index(count: int) -> None:
 
 
 def prepare(vault_folder: Path, cache: Path) -> None:
-    vault = read_vault(vault_folder)
+    vault = Vault.read(vault_folder)
     settings = RetrievalSettings(cache=cache)
     open_retriever(vault, Identities(vault.notes), settings, quiet).close()
 

@@ -34,10 +34,10 @@ import numpy as np
 import qdrant_edge as qdrant
 from opponents import find_opponents
 
-from gigamind.retrieval.edge import open_edge
+from gigamind.retrieval.edge import _unit, open_edge
 from gigamind.retrieval.fuse import ChunkLayout, Fusion, highest, relative, score_notes
-from gigamind.retrieval.index import Chunk, IndexContent, VectorIndex, unit
-from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
+from gigamind.retrieval.index import Chunk, IndexContent, VectorIndex
+from gigamind.retrieval.keyword import KeywordIndex
 from gigamind.spans import Passage, Span
 from gigamind.text import tokens
 
@@ -143,7 +143,7 @@ class Generated:
 
     @cached_property
     def keyword(self) -> KeywordIndex:
-        return build_keyword_index(self.texts)
+        return KeywordIndex.of(self.texts)
 
 
 def vector_index(made: Generated) -> VectorIndex:
@@ -170,7 +170,7 @@ def numpy(made: Generated) -> Iterator[Search]:
     keyword, layout, vectors = made.keyword, made.layout, made.vectors
 
     def search(query: str, vector: np.ndarray) -> list[int]:
-        semantic = layout.best(np.maximum(0.0, vectors @ unit(vector)))
+        semantic = layout.best(np.maximum(0.0, vectors @ _unit(vector)))
         notes = ALPHA * semantic + (1 - ALPHA) * layout.best(relative(keyword.scores(query)))
         top = np.argpartition(notes, -TOPK)[-TOPK:]
         return top[np.lexsort((top, notes[top]))[::-1]].tolist()

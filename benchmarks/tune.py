@@ -28,8 +28,9 @@ from gigamind.datasets.check import CheckedQuery
 from gigamind.evaluation.progress import Quiet
 from gigamind.metrics.ranking import RankedQuery, measure_rankings
 from gigamind.retrieval.settings import RetrievalSettings
-from gigamind.stats.intervals import Interval, Matrix, bca_intervals
-from gigamind.stats.selection import LEVEL, Selection, select
+from gigamind.stats.intervals import Interval, Matrix
+from gigamind.stats.paired import _bca_intervals
+from gigamind.stats.selection import Selection
 from gigamind.tasks.options import GridOptions, SearchEvalOptions
 from gigamind.tasks.search.prepare import prepare
 from gigamind.tasks.search.tune import rank_grid, tune_grid
@@ -123,7 +124,7 @@ def naive(values: Matrix, seed: int) -> bool:
     """Return whether the best setting looks significant by its own interval on the data that picked it."""
     gains = values - values[:, :1]
     best = int(np.argmax(gains.mean(axis=0)))
-    (interval,) = bca_intervals(gains[:, [best]], seed=seed, label="naive")
+    (interval,) = _bca_intervals(gains[:, [best]], seed=seed, label="naive")
     return interval.low > 0
 
 
@@ -140,7 +141,9 @@ def measured(
     for items in sizes:
         random = np.random.default_rng([seed, items])
         drawn = [draw(random, items) for _ in range(count)]
-        found = [select(values, seed=at, label="benchmark") for at, values in enumerate(drawn)]
+        found = [
+            Selection.of(values, seed=at, label="benchmark") for at, values in enumerate(drawn)
+        ]
         switched = sum(one.chosen != 0 for one in found)
         ends = Interval.wilson(switched, count)
         fooled = sum(naive(values, at) for at, values in enumerate(drawn)) / count
@@ -188,7 +191,7 @@ def main() -> None:
                 flush=True,
             )
     print(
-        f"\nlevel {LEVEL}, 24 settings\n\n| data | queries | switch | 95 % interval | by its own interval "
+        f"\nlevel {Selection.LEVEL}, 24 settings\n\n| data | queries | switch | 95 % interval | by its own interval "
         "| looks | reported | is | interval holds |\n|---|---:|---:|---|---:|---:|---:|---:|---:|"
     )
     none = np.zeros(len(_GRID.around(RetrievalSettings())))

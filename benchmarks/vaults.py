@@ -30,7 +30,7 @@ from gigamind.retrieval.retriever import Retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.text import tokens
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import Vault, read_vault
+from gigamind.vault.notes import Vault
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 HELD_OUT = 4  # every fourth article stays out of its vault: nothing answers its questions
@@ -72,7 +72,7 @@ class Collection:
         self, settings: RetrievalSettings
     ) -> Iterator[tuple[Vault, Sequence[CheckedQuery], Retriever]]:
         """Yield the notes, the usable queries and a search over the notes."""
-        vault = read_vault(self.notes)
+        vault = Vault.read(self.notes)
         identities = Identities(vault.notes)
         queries = check_queries(read_queries(self.dataset), vault, identities).usable
         with open_retriever(vault, identities, settings, quiet) as retriever:

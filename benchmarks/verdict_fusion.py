@@ -22,7 +22,7 @@ from vaults import Collection, documentation, example_queries, xquad
 
 from gigamind.datasets.check import CheckedQuery
 from gigamind.metrics.ranking import RankedQuery, measure_rankings
-from gigamind.retrieval.retriever import Retriever, recording
+from gigamind.retrieval.retriever import Retriever
 from gigamind.retrieval.settings import RetrievalSettings, default_cache_folder
 from gigamind.vault.notes import Vault
 
@@ -129,7 +129,7 @@ def _print_rows(collection: Collection, chosen: bool, slices_of: SlicesOf) -> No
 
 def _ways(balanced: Retriever) -> list[Retriever]:
     """Return keyword, vectors, weighted and balanced rankings over one index; a question is embedded once."""
-    recorded, recalled = recording(balanced)
+    recorded, recalled = balanced.recording()
     legs = [replace(recalled.fusion, alpha=alpha) for alpha in (0.0, 1.0)]
     return [
         replace(balanced, semantic=None, fusion=legs[0], balanced=False),

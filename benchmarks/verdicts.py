@@ -26,14 +26,11 @@ from gigamind.datasets.check import CheckedQuery
 from gigamind.judges.unanswerable import (
     CalibratedJudge,
     ThresholdJudge,
-    judge_by_calibration,
-    judge_by_threshold,
     judge_path,
-    load_calibrated_judge,
     load_question_judge,
 )
 from gigamind.metrics.answerability import Confusion, sweep
-from gigamind.retrieval.retriever import Retriever, recording
+from gigamind.retrieval.retriever import Retriever
 from gigamind.retrieval.settings import RetrievalSettings, default_cache_folder
 from gigamind.retrieval.signals import signals_of
 from gigamind.vault.language import KnownLanguage
@@ -90,7 +87,7 @@ def _show(collection: vaults.Collection, settings: RetrievalSettings, judge_file
     assert isinstance(threshold, ThresholdJudge)
     with collection.opened(settings) as (vault, queries, retriever):
         leg = retriever.semantic
-        judge = load_calibrated_judge(judge_file, leg.embedder.name if leg else None)
+        judge = CalibratedJudge.load(judge_file, leg.embedder.name if leg else None)
         languages = sorted({query.item.language or "" for query in queries})
         for language in languages:
             own = [query for query in queries if (query.item.language or "") == language]
@@ -108,7 +105,7 @@ def _by_threshold(
 ) -> tuple[list[Judged], list[float]]:
     judged: list[Judged] = []
     for query in queries:
-        verdict = judge_by_threshold(retriever.search(query.item.query), judge.min_score)
+        verdict = judge.verdict(retriever.search(query.item.query))
         score = verdict.score or 0.0
         judged.append((query.item.answerable, verdict.unanswerable, score))
     return judged, []
@@ -128,18 +125,18 @@ def _by_calibration(
     """
     judged: list[Judged] = []
     times: list[float] = []
-    searched, recalled = recording(retriever)
+    searched, recalled = retriever.recording()
     for query in queries:
         if left_out and not query.item.answerable:
             continue
         searched.search(query.item.query)
         start = time.perf_counter()
-        verdict = judge_by_calibration(signals_of(recalled, query.item.query), judge)
+        verdict = judge.verdict(signals_of(recalled, query.item.query))
         times.append(1000 * (time.perf_counter() - start))
         judged.append((query.item.answerable, verdict.unanswerable, verdict.score))
         if left_out:
             without = signals_of(recalled, query.item.query, without=query.relevant)
-            verdict = judge_by_calibration(without, judge)
+            verdict = judge.verdict(without)
             judged.append((False, verdict.unanswerable, verdict.score))
     return judged, times
 

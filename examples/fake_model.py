@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
-from gigamind.evidence.clause import is_question
+from gigamind.evidence.proof import is_question
 from gigamind.i18n import translator
 from gigamind.judges.search_qa.passage import HEADING, is_row
 from gigamind.judges.search_qa.roles import ASKED_FOR, denies_knowledge

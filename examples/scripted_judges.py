@@ -39,7 +39,7 @@ from gigamind.records.judged import SearchQAEvaluation
 from gigamind.text import tokens
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 _LETTERS = 20  # letters and digits that a pasted line needs
 _INVENTED = "Every quarter the parrots sing 77 operas. 분기마다 앵무새가 오페라 77곡을 부른다."
@@ -93,7 +93,7 @@ def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledA
             )
         dataset, notes = asset("examples") / "answers.jsonl", asset("examples") / "vault"
     read = read_answers(dataset)
-    vault = read_vault(notes) if notes else None
+    vault = Vault.read(notes) if notes else None
     checked = check_answers(read, vault, Identities(vault.notes if vault else ()))
     if checked.errors:
         first = checked.errors[0]

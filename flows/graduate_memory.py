@@ -18,8 +18,8 @@ from gigamind.publish.pool import step
 from gigamind.publish.server import flow_timeout_s
 
 # Results are never cached: the event log knows its entries, and an edited session is a new one.
-find = step("find", sessions.session_batches)
-graduate = step("graduate", sessions.graduate_batch)
+find = step("find", FolderOptions.session_batches)
+graduate = step("graduate", FolderOptions.graduate_batch)
 
 
 @flow(name="graduate-memory", persist_result=False, timeout_seconds=flow_timeout_s())

@@ -642,12 +642,12 @@ def suggest_links(
     >>> [suggestion.target for suggestion in suggest_links("examples/vault", "전주-출시")]
     ['howto/배터리-교체.md']
     """
-    from gigamind.linking.suggest import SuggestOptions, load_suggester
+    from gigamind.linking.suggest import LinkSuggester, SuggestOptions
     from gigamind.retrieval.settings import default_cache_folder
     from gigamind.vault.identity import Identities
-    from gigamind.vault.notes import read_vault
+    from gigamind.vault.notes import Vault
 
-    vault = read_vault(Path(notes))
+    vault = Vault.read(Path(notes))
     identities = Identities(vault.notes)
     resolved = identities.resolve(note)
     if resolved is None:
@@ -657,7 +657,7 @@ def suggest_links(
             vault=vault.root,
         )
     options = SuggestOptions(max_suggestions, min_confidence, not include_linked, context_chars)
-    suggester = load_suggester(vault, identities, embedder, default_cache_folder())
+    suggester = LinkSuggester.load(vault, identities, embedder, default_cache_folder())
     suggestions = suggester.suggest(resolved.note, options)
     suggester.keep()
     return suggestions

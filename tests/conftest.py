@@ -84,9 +84,9 @@ def vault_of(tmp_path: "Path") -> "Callable[[Mapping[str, str]], Vault]":
     """Writes notes (path -> text) into a folder, whose other notes stay, and reads it as a vault."""
     from vault_files import write_files
 
-    from gigamind.vault.notes import read_vault
+    from gigamind.vault.notes import Vault
 
-    return lambda notes: read_vault(write_files(tmp_path / "vault", notes))
+    return lambda notes: Vault.read(write_files(tmp_path / "vault", notes))
 
 
 @pytest.fixture

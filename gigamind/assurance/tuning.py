@@ -27,16 +27,15 @@ from gigamind.judges.search_qa.judge import LabelledExample, SearchQAJudgeFile
 from gigamind.judges.search_qa.words import Reading
 from gigamind.judges.spec import JudgeFile, Tuned, kind_of, read_judge_file
 from gigamind.judges.unanswerable import (
+    CalibratedJudge,
     CalibratedJudgeFile,
     ThresholdJudge,
     judge_path,
-    load_calibrated_judge,
 )
 from gigamind.prompting.fences import Source, flags
 from gigamind.records.judged import EvaluatedClaim, Report
 from gigamind.stats.intervals import Booleans, Matrix, clusters_of
 from gigamind.stats.tuning import (
-    FOLDS,
     Gain,
     LabelledItems,
     Pick,
@@ -131,7 +130,7 @@ class Tuning:
         self.kept = tuple(filter(_is_kept, clusters))
         self.learned = tuple(one for one in clusters if not _is_kept(one))
         in_order = sorted(self.learned, key=lambda one: hashlib.sha256(one.encode()).digest())
-        self.fold_of = {one: place % FOLDS for place, one in enumerate(in_order)}
+        self.fold_of = {one: place % LabelledItems.FOLDS for place, one in enumerate(in_order)}
         self.keys = [key for key in self._truth if run.items[key].cluster in self.fold_of]
         named = [run.items[key].cluster for key in self.keys]
         weights = weights_of(self.keys, judged, drawn)
@@ -188,7 +187,7 @@ class Tuning:
         base = self.file.model_copy(update={"prompt": _PROMPT, "tuned": None})
         tried: list[_Trial] = [(self.file, None)]
         tried += [(base.model_copy(update={"emphasis": name}), None) for name in _EMPHASES]
-        for fold in range(FOLDS):
+        for fold in range(LabelledItems.FOLDS):
             if examples := self._examples(fold):
                 tried.append((base.model_copy(update={"examples": examples}), fold))
         return tried
@@ -212,7 +211,7 @@ class Tuning:
         kind, run = kind_of(self.path), self.run.judge
         if isinstance(self.file, CalibratedJudgeFile):
             embedders = (None, self.file.embedder)
-            own = {load_calibrated_judge(self.path, one).fingerprint for one in embedders}
+            own = {CalibratedJudge.load(self.path, one).fingerprint for one in embedders}
             included = self.path == judge_path("calibrated")
             if run.fingerprint not in own if run.kind == kind else not included:
                 raise InputError(

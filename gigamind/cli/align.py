@@ -17,7 +17,7 @@ from gigamind.text import printable, printable_lines
 
 if TYPE_CHECKING:
     from gigamind.cli.documents import AlignDocument
-    from gigamind.evidence.record import AlignmentQuality
+    from gigamind.evidence.quality import AlignmentQuality
     from gigamind.evidence.schema import QuoteRow
 
 _MAX_QUOTES_BYTES = 100_000_000
@@ -230,9 +230,9 @@ def align(
 def _document(result: AlignResult, sources: Sequence[_NamedSource]) -> "AlignDocument":
     from gigamind.checksum import text_hash
     from gigamind.cli.documents import AlignDocument, SourceDocument
-    from gigamind.evidence.record import quality, records
+    from gigamind.evidence.quality import quality
 
-    written = records(result, [source.text for source in sources])
+    written = result.records([source.text for source in sources])
     return AlignDocument(
         sources=tuple(
             SourceDocument(

@@ -115,7 +115,7 @@ def _write_fixed(named: tuple[Path, ...], notes: Path | None, out: Path) -> None
     from gigamind.datasets.check import write_reanchored
     from gigamind.datasets.jsonl import dataset_kind
     from gigamind.datasets.write import refuse_existing_file
-    from gigamind.vault.notes import read_vault
+    from gigamind.vault.notes import Vault
 
     if notes is None or len(named) != 1:
         raise InputError(
@@ -125,7 +125,7 @@ def _write_fixed(named: tuple[Path, ...], notes: Path | None, out: Path) -> None
     _rows, checked = _checked(named[0], notes)
     if checked is None or dataset_kind(named[0]) != "queries":
         raise InputError("--fix: {file} is not a dataset of queries.", file=named[0])
-    count = write_reanchored(out, checked, read_vault(notes))
+    count = write_reanchored(out, checked, Vault.read(notes))
     line = _(
         "moved the expected spans of {n:,} of {all:,} rows: {file}",
         n=count,
@@ -209,10 +209,10 @@ def _checked(path: Path, notes: Path | None) -> "tuple[Dataset[Any], CheckedRows
     from gigamind.datasets.check import check_answers, check_links, check_queries
     from gigamind.evidence.again import find_again
     from gigamind.vault.identity import Identities
-    from gigamind.vault.notes import read_vault
+    from gigamind.vault.notes import Vault
 
     kind = jsonl.dataset_kind(path)
-    vault = read_vault(notes) if notes else None
+    vault = Vault.read(notes) if notes else None
     identities = Identities(vault.notes if vault else ())
     if kind == "queries":
         queries = jsonl.read_queries(path)
@@ -271,10 +271,10 @@ def _write_with_model(
     """
     from gigamind.datasets.generate_queries import askable_notes, refuse_query_place
     from gigamind.datasets.write import write_rows
-    from gigamind.vault.notes import read_vault
+    from gigamind.vault.notes import Vault
 
     refuse_query_place(notes, out)
-    vault = read_vault(notes)
+    vault = Vault.read(notes)
     askable, empty = askable_notes(vault)
     _warn(vault.warnings, empty)
     if options.dry_run:

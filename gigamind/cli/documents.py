@@ -7,7 +7,8 @@ from typing import Generic, Literal, TypeVar
 
 from gigamind.datasets.jsonl import RowError
 from gigamind.evaluation.task import Estimate
-from gigamind.evidence.record import AlignedRecord, AlignmentQuality, FailedRecord
+from gigamind.evidence.quality import AlignmentQuality
+from gigamind.evidence.result import AlignedRecord, FailedRecord
 from gigamind.i18n import Text
 from gigamind.loading import ConfigReport
 from gigamind.records.judged import Report

@@ -27,7 +27,7 @@ from gigamind.cli.output import (
 from gigamind.errors import REGRESSION_EXIT_CODE, EvaluationError, UnaskedError
 from gigamind.evaluation.options import ModelRunOptions, validated
 from gigamind.i18n import Message, _, joined, n_
-from gigamind.llm.ask import open_model
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.budget import Budget
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.settings import ModelOptions
@@ -105,7 +105,7 @@ def _observed(
     key = fence_key(options.store or store, options.store_mode)
     ledger, budget, limiters = Ledger(), Budget.of(options), printing_limiters()
     models = {
-        model: open_model(
+        model: LanguageModel.open(
             options, ledger, store, first.settings, budget, model=model, limiters=limiters
         )
         for model in first.models(options)

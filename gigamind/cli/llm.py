@@ -177,14 +177,14 @@ def ask_model(
         InputError: an option is invalid.
         LlmError: the model cannot be called, or gave no usable reply.
     """
-    from gigamind.llm.ask import open_model
+    from gigamind.llm.ask import LanguageModel
     from gigamind.llm.ledger import Ledger, Totals
     from gigamind.prompting.fences import fence_key
 
     store = options.store or store
     # Stored replies are found by their prompt, which contains a mark made with the key.
     key = fence_key(store, options.store_mode)
-    model = open_model(
+    model = LanguageModel.open(
         options,
         Ledger(ledger),
         store,

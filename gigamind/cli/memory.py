@@ -97,18 +97,13 @@ def _graduate(
     The entries come from a file (--extracted) or a language model (--model). Repeating the command for the same
     session adds nothing to the log and sends no requests.
     """
-    from gigamind.evidence.schema import read_text
-    from gigamind.loading import numbered_lines
-    from gigamind.memory import sessions
     from gigamind.memory.extract import extract
-    from gigamind.memory.sessions import graduate, parse_extraction, parse_session
+    from gigamind.memory.sessions import Extraction, Session
 
     options = validated(_ExtractionOptions, given)
     if (extracted_name is None) == (not options.model):
         raise InputError(_("Give either --extracted or --model."))
-    lines = list(numbered_lines(read_text(Path(session_name), sessions.MAX_BYTES)))
-    called = session_id or sessions.session_id(Path(session_name).stem)
-    session = parse_session(called, lines, session_name)
+    session = Session.read(session_name, session_id)
     if extracted_name is None:  # before the log is opened: the model must block no other process
         dropped: Counter[str] = Counter()
         extraction = ask_model(
@@ -121,11 +116,9 @@ def _graduate(
         for reason, count in sorted(dropped.items()):
             print_line(_("dropped {count:,}: {reason}", count=count, reason=reason), err=True)
     else:
-        extraction = parse_extraction(
-            read_text(Path(extracted_name), sessions.MAX_BYTES), extracted_name
-        )
+        extraction = Extraction.read(extracted_name)
     with EventLog(log_path) as log:
-        entries = graduate(session, extraction, log, options.alignment)
+        entries = session.graduate(extraction, log, options.alignment)
     show_result(entries, lambda: _print(entries))
 
 
@@ -153,10 +146,10 @@ def _graduate_all(
     from gigamind.memory import sessions
 
     options = validated(sessions.FolderOptions, {"folder": folder, "log": log_path, **given})
-    names = sessions.session_names(folder)
+    names = options.session_names()
     reports: list[SessionReport] = []
     with EventLog(log_path) as log:
-        for report in sessions.graduate_each(options, names, log):
+        for report in options.graduate_each(names, log):
             reports.append(report)
             if not is_json():
                 _print_report(report)

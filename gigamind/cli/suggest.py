@@ -162,18 +162,18 @@ def suggest(
         _check_confirmation()
     from gigamind.cli.suggestions import Suggested, show_suggestions, write_links
     from gigamind.linking.insertion import LinkWriter
-    from gigamind.linking.suggest import SuggestOptions, load_suggester
+    from gigamind.linking.suggest import LinkSuggester, SuggestOptions
     from gigamind.vault.identity import Identities
-    from gigamind.vault.notes import read_vault
+    from gigamind.vault.notes import Vault
 
     options = SuggestOptions(
         most, min_confidence, not include_linked, context_chars, language=language_of(lang)
     )
     with progress_bar() as progress:
-        vault = read_vault(notes, progress=functools.partial(progress.stage, _("Reading")))
+        vault = Vault.read(notes, progress=functools.partial(progress.stage, _("Reading")))
         identities = Identities(vault.notes)
         chosen = vault.notes if name is None else (_note(vault, identities, name),)
-        suggester = load_suggester(
+        suggester = LinkSuggester.load(
             vault,
             identities,
             embedder if semantic else None,

@@ -21,7 +21,7 @@ from gigamind.errors import NotesError
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.linking.apply import InPlaceWriter, undo, write_copy
 from gigamind.linking.features import MeantFeatures, NamedFeatures
-from gigamind.linking.insertion import Insertion, LinkedNote, LinkWriter, insert
+from gigamind.linking.insertion import Insertion, LinkedNote, LinkWriter
 from gigamind.linking.suggest import LinkSuggestion
 from gigamind.records.folder import as_json as text_of
 from gigamind.records.judged import Report
@@ -296,7 +296,7 @@ def _accepted(every: Sequence[Suggested], writer: LinkWriter, *, yes: bool) -> I
     for note, suggestions in every:
         if not suggestions:
             continue
-        linked = insert(note, suggestions, writer)
+        linked = LinkedNote.of(note, suggestions, writer)
         for refusal in linked.refusals:
             suggestion = refusal.suggestion
             reason = _REFUSALS.get(refusal.why) or _(
@@ -315,7 +315,7 @@ def _accepted(every: Sequence[Suggested], writer: LinkWriter, *, yes: bool) -> I
             insertion for insertion in linked.insertions if questions.accepts(note, insertion)
         ]
         if len(wanted) < len(linked.insertions):
-            linked = insert(note, [insertion.suggestion for insertion in wanted], writer)
+            linked = LinkedNote.of(note, [insertion.suggestion for insertion in wanted], writer)
         if linked.insertions:
             yield linked
         if questions.ended:

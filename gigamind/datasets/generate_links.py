@@ -13,7 +13,7 @@ from gigamind.spans import Span, Utf16
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
 from gigamind.vault.markdown import Link
-from gigamind.vault.notes import Note, Vault, content_hash, notes_hash, read_vault
+from gigamind.vault.notes import Note, Vault, content_hash, notes_hash
 
 _CONTEXT_CHARS = 200  # code points on either side of an anchor
 
@@ -52,7 +52,7 @@ def generate_links(
         )
     refuse_places(notes, out_notes, dataset)
     before = notes_hash(notes)
-    vault = read_vault(notes)
+    vault = Vault.read(notes)
     links = removable_links(vault, Identities(vault.notes))
     if not links:
         raise InputError(

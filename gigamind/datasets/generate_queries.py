@@ -25,7 +25,7 @@ from gigamind.text import sentences, tokens
 from gigamind.vault.identity import key
 from gigamind.vault.language import note_language
 from gigamind.vault.markdown import Block
-from gigamind.vault.notes import Note, Vault, read_vault
+from gigamind.vault.notes import Note, Vault
 
 _DEEPEST = 3
 _MAX_EVIDENCE = 500  # characters of a section's first block that are labelled as its evidence
@@ -320,7 +320,7 @@ def generate_queries(
         refuse_query_place(notes, out)
     else:
         refuse_places(notes, out_notes, out, option="--out")
-    generated = _queries(read_vault(notes), wanted)
+    generated = _queries(Vault.read(notes), wanted)
     if not generated.rows:
         head = _("{vault}: no question could be generated", vault=notes)
         raise InputError(joined([head, *generated.warnings], separator="\n"))

@@ -39,6 +39,10 @@ class Row(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
+    def json_line(self) -> str:
+        """Return the row as JSON text; fields without a value are left out."""
+        return self.model_dump_json(exclude_none=True, exclude_defaults=True)
+
 
 class ExpectedSpan(Row):
     """The span of the answer to a query.

@@ -14,12 +14,7 @@ from gigamind.vault.notes import walk
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
     """Write one line per row, without fields that have no value; EvaluationError if it cannot be written."""
-    write_lines(path, map(row_line, rows))
-
-
-def row_line(row: Row) -> str:
-    """Return a row as JSON text; fields without a value are left out."""
-    return row.model_dump_json(exclude_none=True, exclude_defaults=True)
+    write_lines(path, (row.json_line() for row in rows))
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -25,7 +25,7 @@ from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Narrator, Progress
 from gigamind.event_loop import run_async
 from gigamind.i18n import Message, Text, _, from_json, joined
-from gigamind.llm.ask import LanguageModel, open_model
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.batches.batcher import Batches, read_batches
 from gigamind.llm.budget import Budget
 from gigamind.llm.faults import advice_for
@@ -61,7 +61,7 @@ def _every_model(models: Models) -> list[LanguageModel]:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Budget, ledger and stores that all models of a run share; see `open_model`."""
+    """Budget, ledger and stores that all models of a run share; see `LanguageModel.open`."""
 
     ledger: Ledger
     replies: Path
@@ -118,8 +118,8 @@ class Account:
             return replace(adjusted, max_in_flight=_MOST_IN_BATCHES) if self.batches else adjusted
 
         paid = (self.ledger, self.replies, with_role, self.budget)
-        opened = partial(open_model, options, *paid, limiters=self.limiters, batches=self.batches)
-        return {name: opened(model=name) for name in names}
+        opened = partial(LanguageModel.open, options, *paid, batches=self.batches)
+        return {name: opened(model=name, limiters=self.limiters) for name in names}
 
 
 def ask_all(

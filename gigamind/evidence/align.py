@@ -20,8 +20,6 @@ from gigamind.evidence.normalize import (
     foldings_of_quote,
     is_boundary,
     spaceless_text,
-    unmarked,
-    visible,
 )
 from gigamind.evidence.proof import why_unproven
 from gigamind.evidence.result import (
@@ -71,11 +69,11 @@ class Source:
 
     @cached_property
     def _n1(self) -> Folding:
-        return visible(self.text)
+        return Folding.visible(self.text)
 
     @cached_property
     def _n2(self) -> Folding:
-        return unmarked(self.text, self._n1, is_quote=False)
+        return Folding.unmarked(self.text, self._n1, is_quote=False)
 
     @cached_property
     def spaceless(self) -> str:
@@ -143,7 +141,7 @@ def _agreement(site: Span, text: str, quote: Quote) -> int:
 
 
 def _visible(text: str) -> str:
-    return visible(text).text.strip()
+    return Folding.visible(text).text.strip()
 
 
 def _common_head(wanted: str, actual: str) -> int:

@@ -7,18 +7,14 @@ import re
 from typing import Literal
 
 Critical = Literal["number", "negation", "polarity"]
+Unstated = Literal["struck_out", "comment", "outdated", "placeholder"]
+"""Why text of a note is not stated by its author; see `stated`."""
 
 # The lookahead of possible first characters halves the time or better.
 NEGATION = re.compile(
     r"(?=[않못없아불금안지nwc])(?:"
     r"않|못|없|아[니닌닐님닙]|불가|금지|(?<!\w)안(?= )|지 ?마(?=[라세십시]|$)|지 ?말(?=[라아고것 ]|$)"
     r"|\b(?:not|no|never|without|none|neither|nor|cannot)\b|n't\b)"
-)
-# Words that limit a statement: brackets and "..." must not leave them out.
-LIMIT = re.compile(
-    r"만(?!\w)|만이|까지|부터|밖에|외에|제외|(?<=\w)\s?(?:이상|이하|미만|초과|이전|이후)|한정|경우|조건|거짓|(?<!\w)단(?!\w)|[으지]면(?!\w)"
-    r"|\b(?:only|just|solely|except|excluding|unless|if|until|till|from|before|after|must|may|might|can|could|should|would"
-    r"|at least|at most|most of|more|less|fewer|than|false|untrue|hardly|rarely|seldom|nearly|almost|nobody|nothing)\b"
 )
 # Pairs of opposites. A word that contains another comes first; otherwise "비활성화" would count as "활성화".
 _POLE = re.compile(

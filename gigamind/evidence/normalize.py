@@ -151,6 +151,17 @@ class Folding:
         """Return N2 without the contents of its brackets."""
         return _without(self, _GLOSS)
 
+    @classmethod
+    def visible(cls, text: str) -> "Folding":
+        """Return N1 of `text`."""
+        return _fold(text, ())
+
+    @classmethod
+    def unmarked(cls, text: str, n1: "Folding | None" = None, *, is_quote: bool) -> "Folding":
+        """Return N2 of `text`, or `n1` without markers; a quote keeps its list numbers, which are part of its claim."""
+        replaced = list(_markers(text, ordered_lists=not is_quote))
+        return _fold(text, replaced) if replaced or n1 is None else n1
+
 
 class _FoldingBuilder:
     """Collects the pieces of a folding from left to right."""
@@ -283,22 +294,11 @@ _GLOSS = re.compile(r" ?(?:\([^()]{1,200}\)|\[[^\[\]]{1,200}\])")
 _MAX_MARKS = 30
 
 
-def visible(text: str) -> Folding:
-    """Return N1 of `text`."""
-    return _fold(text, ())
-
-
-def unmarked(text: str, n1: Folding | None = None, *, is_quote: bool) -> Folding:
-    """Return N2 of `text`, or `n1` without markers; a quote keeps its list numbers, which are part of its claim."""
-    replaced = list(_markers(text, ordered_lists=not is_quote))
-    return _fold(text, replaced) if replaced or n1 is None else n1
-
-
 def foldings(text: str) -> tuple[Folding, Folding, Folding]:
     """Return N1 of a text, its N2 as a quote, and its N2 as a source."""
-    n1 = visible(text)
-    n2 = unmarked(text, n1, is_quote=True)
-    return n1, n2, unmarked(text, n1, is_quote=False) if _ITEM.search(text) else n2
+    n1 = Folding.visible(text)
+    n2 = Folding.unmarked(text, n1, is_quote=True)
+    return n1, n2, Folding.unmarked(text, n1, is_quote=False) if _ITEM.search(text) else n2
 
 
 @lru_cache(maxsize=16)

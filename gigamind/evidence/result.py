@@ -1,13 +1,19 @@
-"""Quotes and what the aligner found out about them. All lengths and offsets are in code points."""
+"""Quotes, what the aligner found out about them, and the same as JSON records.
 
-from dataclasses import dataclass
-from typing import Literal
+Lengths and offsets are in code points; half-open ranges of records are in UTF-16 units, too.
+"""
 
-from gigamind.evidence.critical import Critical
-from gigamind.spans import Span
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal, cast
+
+from typing_extensions import TypedDict
+
+from gigamind.checksum import text_hash
+from gigamind.evidence.critical import Critical, Unstated
+from gigamind.spans import Span, Utf16
 
 Loss = Literal["cut_negation", "cut_limit", "question"]
-Unstated = Literal["struck_out", "comment", "outdated", "placeholder"]
 Flaw = Critical | Literal["name", "wording", "cut_word"] | Loss | Unstated
 
 
@@ -28,7 +34,7 @@ class Unproven:
 
 Method = Literal["exact", "normalized", "fuzzy"]
 Level = Literal["raw", "N1", "N2", "N3"]
-Reason = Literal[
+_Reason = Literal[
     "empty_quote",
     "quote_too_long",
     "source_index_out_of_range",
@@ -122,7 +128,7 @@ class Failed:
 
     quote: Quote
     source_sha256: str | None
-    reason: Reason
+    reason: _Reason
     near_miss: NearMiss | None = None
 
 
@@ -148,9 +154,132 @@ class AlignResult:
             tuple(outcome for outcome in self.outcomes if outcome.quote.entry_id == entry_id)
         )
 
+    def records(self, sources: Sequence[str]) -> "list[AlignedRecord | FailedRecord]":
+        """Return every outcome as a record, in order; `align_all` got these `sources`."""
+        units = [*map(Utf16, sources)]
+        return [record(outcome, units) for outcome in self.outcomes]
+
 
 def is_same_place(place: Alignment | None, other: Alignment | None) -> bool:
     """Return whether two quotes share a character of the same note."""
     if not isinstance(place, Aligned) or not isinstance(other, Aligned):
         return False
     return place.quote.source_index == other.quote.source_index and place.span.iou(other.span) > 0
+
+
+class _Offsets(TypedDict):
+    """The place of a passage in its source."""
+
+    offset_unit: Literal["code_point"]
+    start: int
+    end: int
+    utf16_start: int
+    utf16_end: int
+
+
+class NearMissRecord(_Offsets):
+    """The most similar passage for a refused quote."""
+
+    similarity: float
+
+
+class SelectorRecord(TypedDict):
+    """A W3C TextQuoteSelector."""
+
+    exact: str
+    prefix: str
+    suffix: str
+
+
+class _QuoteRecord(TypedDict):
+    """A quote as given."""
+
+    entry_id: str
+    quote: str
+    quote_sha256: str
+    source_index: int
+
+
+class UnprovenRecord(TypedDict):
+    """Why a located quote proves nothing. `near`: only one keystroke differs, so a retry may help."""
+
+    reason: Flaw
+    quoted: str
+    original: str
+    near: bool
+
+
+class AlignedRecord(_QuoteRecord, _Offsets):
+    """A quote that was found."""
+
+    status: Literal["aligned"]
+    source_sha256: str
+    method: Method
+    level: Level
+    confidence: float
+    occurrences: int
+    ambiguous: bool
+    critical: list[Critical]
+    unproven: UnprovenRecord | None
+    promotable: bool
+    selector: SelectorRecord
+
+
+class FailedRecord(_QuoteRecord):
+    """A quote that was not found."""
+
+    status: Literal["failed"]
+    source_sha256: str | None
+    reason: _Reason
+    near_miss: NearMissRecord | None
+
+
+def record(outcome: Alignment, units: Sequence[Utf16]) -> AlignedRecord | FailedRecord:
+    """Return one outcome; `units` convert the offsets of the sources."""
+    index = outcome.quote.source_index
+    utf16 = units[index] if 0 <= index < len(units) else Utf16("")
+    if not isinstance(outcome, Aligned):
+        miss = outcome.near_miss
+        return {
+            "status": "failed",
+            **_quote(outcome.quote),
+            "source_sha256": outcome.source_sha256,
+            "reason": outcome.reason,
+            "near_miss": miss
+            and {**_offsets(miss.span, utf16), "similarity": round(miss.similarity, 4)},
+        }
+    return {
+        "status": "aligned",
+        **_quote(outcome.quote),
+        "source_sha256": outcome.source_sha256,
+        **_offsets(outcome.span, utf16),
+        "method": outcome.method,
+        "level": outcome.level,
+        "confidence": round(outcome.confidence, 4),
+        "occurrences": outcome.occurrences,
+        "ambiguous": outcome.ambiguous,
+        "critical": list(outcome.critical),
+        "unproven": outcome.unproven and cast("UnprovenRecord", asdict(outcome.unproven)),
+        "promotable": outcome.promotable,
+        "selector": cast("SelectorRecord", asdict(outcome.selector)),
+    }
+
+
+def _quote(quote: Quote) -> _QuoteRecord:
+    return {
+        "entry_id": quote.entry_id,
+        "quote": quote.text,
+        "quote_sha256": text_hash(quote.text),
+        "source_index": quote.source_index,
+    }
+
+
+def _offsets(span: Span, utf16: Utf16) -> _Offsets:
+    start, end = utf16.span_from_code_points(span)
+    return {
+        "offset_unit": "code_point",
+        "start": span.start,
+        "end": span.end,
+        "utf16_start": start,
+        "utf16_end": end,
+    }

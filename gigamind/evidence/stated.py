@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from gigamind.evidence.result import Unstated
+from gigamind.evidence.critical import Unstated
 from gigamind.spans import Span, spliced
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 from gigamind.datasets.jsonl import schema_errors
 from gigamind.datasets.schema import AnswerItem, QueryItem
-from gigamind.datasets.write import row_line
 from gigamind.i18n import Message
 from gigamind.interop.tables import json_lines_text
 from gigamind.vault.identity import leaves_vault
@@ -43,7 +42,7 @@ class Imported:
         """Return path in the folder -> text."""
         run = [{"id": name, "hits": hits} for name, hits in self.run.items()]
         return {
-            self.name: "".join(row_line(row) + "\n" for row in self.rows),
+            self.name: "".join(row.json_line() + "\n" for row in self.rows),
             **({RUN: json_lines_text(run)} if run else {}),
             **{f"notes/{path}": text for path, text in self.notes.items()},
         }
@@ -77,14 +76,6 @@ def note_path(document: str) -> str:
         digest = hashlib.sha256(document.encode()).hexdigest()[:12]
         name = f"{name.encode()[:_LONGEST].decode(errors='ignore')}-{digest}"
     return f"{name}.md"
-
-
-def notes_of(documents: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Return the notes of documents, given as title and text by id."""
-    return {
-        note_path(name): note_text(name, title, text)[0]
-        for name, (title, text) in documents.items()
-    }
 
 
 def note_text(document: str, title: str, text: str) -> tuple[str, int]:

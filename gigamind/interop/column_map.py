@@ -17,9 +17,9 @@ from typing import cast
 from gigamind.datasets.schema import AnswerItem
 from gigamind.errors import InputError
 from gigamind.i18n import Message, _, n_
-from gigamind.interop.collection import Imported, checked_row, label, notes_of
+from gigamind.interop.collection import Imported, checked_row, label, note_path, note_text
 from gigamind.interop.source import Fields, json_lines, placed_lines, table_rows
-from gigamind.interop.trec import Judgements, grade, imported_queries
+from gigamind.interop.trec import Judgements, grade
 from gigamind.loading import read_text, refuse_problems
 from gigamind.text import sentences, written_id
 
@@ -60,7 +60,15 @@ def read_beir(folder: Path, split: str | None) -> Imported:
     refuse_problems(judged.problems)
     warnings = _without_lost(judged, documents, corpus[0])
     asked: dict[str, Fields] = {name: {"query": text} for name, (_title, text) in texts.items()}
-    return imported_queries(judged, asked, queries[0], notes_of(documents), warnings)
+    return judged.imported(asked, queries[0], _notes_of(documents), warnings)
+
+
+def _notes_of(documents: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Return the notes of documents, given as title and text by id."""
+    return {
+        note_path(name): note_text(name, title, text)[0]
+        for name, (title, text) in documents.items()
+    }
 
 
 def _files(folder: Path, part: str, split: str) -> list[Path]:
@@ -276,8 +284,8 @@ class _Reader:
                 run[name] = [{"note": i, "text": t} for i, t in zip(ids, found, strict=True)]
         refuse_problems(self.judged.problems)
         warnings = _without_lost(self.judged, self.documents, corpus) if corpus else []
-        notes = notes_of(self.documents)
-        return imported_queries(self.judged, texts, self.judged.path, notes, warnings, run=run)
+        notes = _notes_of(self.documents)
+        return self.judged.imported(texts, self.judged.path, notes, warnings, run=run)
 
     def answers(self, table: _Table, answered: str, other: str) -> Imported:
         """Return answers with contexts; rows without the answer to judge are left out."""

@@ -128,25 +128,26 @@ class Reply:
     contexts: tuple[RankedNote, ...] = ()  # in the system's order
     oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])  # how often
 
+    @classmethod
+    def parse(cls, payload: object) -> "Reply":
+        """Parse a text, a pair [answer, contexts], or an object with `answer` and `contexts`; or ValueError."""
+        reply = cls.recorded(payload)
+        if not reply.answer.strip():
+            raise ValueError(_("the answer is empty"))
+        return reply
 
-def parse_reply(payload: object) -> Reply:
-    """Parse a text, a pair [answer, contexts], or an object with `answer` and `contexts`; ValueError if malformed."""
-    reply = recorded_reply(payload)
-    if not reply.answer.strip():
-        raise ValueError(_("the answer is empty"))
-    return reply
-
-
-def recorded_reply(payload: object) -> Reply:
-    """Parse an answer of a run file, which may be empty: that is the system's fault, not the file's; or ValueError."""
-    if isinstance(payload, Reply):
-        return Reply(_answer(payload.answer), payload.contexts, payload.oddities)
-    if isinstance(payload, Mapping):
-        fields = cast("Mapping[object, object]", payload)
-        return Reply(_answer(fields.get("answer")), _parse_contexts(fields.get("contexts")))
-    if isinstance(payload, list | tuple) and len(pair := cast("list[object]", payload)) == _PAIR:
-        return Reply(_answer(pair[0]), _parse_contexts(pair[1]))
-    return Reply(_answer(cast("object", payload)))
+    @classmethod
+    def recorded(cls, payload: object) -> "Reply":
+        """Parse an answer of a run file, which may be empty: the system's fault, not the file's; or ValueError."""
+        if isinstance(payload, Reply):
+            return cls(_answer(payload.answer), payload.contexts, payload.oddities)
+        if isinstance(payload, Mapping):
+            fields = cast("Mapping[object, object]", payload)
+            return cls(_answer(fields.get("answer")), _parse_contexts(fields.get("contexts")))
+        pair = cast("list[object]", payload) if isinstance(payload, list | tuple) else []
+        if len(pair) == _PAIR:
+            return cls(_answer(pair[0]), _parse_contexts(pair[1]))
+        return cls(_answer(cast("object", payload)))
 
 
 def _parse_contexts(payload: object) -> tuple[RankedNote, ...]:

@@ -48,6 +48,70 @@ class Judgements:
                 )
                 self.problems.append(problem)
 
+    def imported(
+        self,
+        texts: Mapping[str, Fields],
+        source: Path | None,
+        notes: Mapping[str, str] | None = None,
+        warnings: Sequence[Message] = (),
+        *,
+        run: Mapping[str, object] | None = None,
+    ) -> Imported:
+        """Return the judged queries with their texts and other fields; queries without a judgement are unanswerable.
+
+        Raises:
+            InputError: a row is invalid, or none of the judged queries has a text.
+        """
+        padded = {name.lstrip("0") or name: fields for name, fields in texts.items()}
+        known = {name: texts.get(name, padded.get(name)) for name in self.grades}
+        missing = [name for name, fields in known.items() if fields is None]
+        if source and len(missing) == len(known):
+            problem = _(
+                "{file}: the file contains none of the queries in {qrels}, such as {query}. Check that both files"
+                " belong to the same collection.",
+                file=source,
+                qrels=self.path,
+                query=missing[0],
+            )
+            self.problems.append(problem)
+        usable: list[QueryItem] = []
+        for name, fields in known.items():
+            gains = {label(document): gain for document, gain in self.grades[name].items()}
+            relevant = tuple(document for document, gain in gains.items() if gain > 0)
+            given: Fields = {"query": name, "expected_notes": relevant, "gains": gains or None}
+            given |= {**(fields or {}), "id": name, "answerable": bool(relevant)}
+            row = checked_row(QueryItem, self.places[name], self.problems, **given)
+            usable += [row] if row else []
+        refuse_problems(self.problems)
+        all_warnings = list(warnings)
+        declared = {name for name, fields in texts.items() if fields.get("answerable") is False}
+        if unanswerable := sum(not row.answerable and row.id not in declared for row in usable):
+            warning = n_(
+                "{n} query has no relevant document and is treated as unanswerable. gigamind leaves it out of ranking"
+                " metrics; trec_eval counts it as 0",
+                "{n:,} queries have no relevant document and are treated as unanswerable. gigamind leaves them out of"
+                " ranking metrics; trec_eval counts them as 0",
+                n=unanswerable,
+            )
+            all_warnings.append(warning)
+        if source and missing:
+            warning = n_(
+                "{n} query with relevance judgements has no text: {query}. Its id is used as the text.",
+                "{n:,} queries with relevance judgements have no text, such as {query}. Their ids are used as the"
+                " text.",
+                n=len(missing),
+                query=missing[0],
+            )
+            all_warnings.append(warning)
+        if unused := len(texts) - (len(known) - len(missing)):
+            warning = n_(
+                "{n} query has no relevance judgement and was not imported",
+                "{n:,} queries have no relevance judgements and were not imported",
+                n=unused,
+            )
+            all_warnings.append(warning)
+        return Imported(usable, notes or {}, tuple(all_warnings), run or {})
+
 
 def read_trec(qrels: Path, topics: Path | None) -> Imported:
     """Read qrels "query 0 document grade", and topics as TREC's <top>, tab-separated lines or JSON lines {_id, text}.
@@ -77,7 +141,7 @@ def read_trec(qrels: Path, topics: Path | None) -> Imported:
         judged.problems.append(problem)
     texts = _topics(topics, judged) if topics else {}
     refuse_problems(judged.problems)
-    return imported_queries(judged, texts, topics)
+    return judged.imported(texts, topics)
 
 
 def grade(text: str) -> int:
@@ -86,70 +150,6 @@ def grade(text: str) -> int:
     if match is None:
         raise ValueError(text)
     return int(match[1])
-
-
-def imported_queries(
-    judged: Judgements,
-    texts: Mapping[str, Fields],
-    source: Path | None,
-    notes: Mapping[str, str] | None = None,
-    warnings: Sequence[Message] = (),
-    *,
-    run: Mapping[str, object] | None = None,
-) -> Imported:
-    """Return the judged queries with their texts and other fields; queries without a judgement are unanswerable.
-
-    Raises:
-        InputError: a row is invalid, or none of the judged queries has a text.
-    """
-    padded = {name.lstrip("0") or name: fields for name, fields in texts.items()}
-    known = {name: texts.get(name, padded.get(name)) for name in judged.grades}
-    missing = [name for name, fields in known.items() if fields is None]
-    if source and len(missing) == len(known):
-        problem = _(
-            "{file}: the file contains none of the queries in {qrels}, such as {query}. Check that both files"
-            " belong to the same collection.",
-            file=source,
-            qrels=judged.path,
-            query=missing[0],
-        )
-        judged.problems.append(problem)
-    usable: list[QueryItem] = []
-    for name, fields in known.items():
-        gains = {label(document): gain for document, gain in judged.grades[name].items()}
-        relevant = tuple(document for document, gain in gains.items() if gain > 0)
-        given: Fields = {"query": name, "expected_notes": relevant, "gains": gains or None}
-        given |= {**(fields or {}), "id": name, "answerable": bool(relevant)}
-        row = checked_row(QueryItem, judged.places[name], judged.problems, **given)
-        usable += [row] if row else []
-    refuse_problems(judged.problems)
-    all_warnings = list(warnings)
-    declared = {name for name, fields in texts.items() if fields.get("answerable") is False}
-    if unanswerable := sum(not row.answerable and row.id not in declared for row in usable):
-        warning = n_(
-            "{n} query has no relevant document and is treated as unanswerable. gigamind leaves it out of ranking"
-            " metrics; trec_eval counts it as 0",
-            "{n:,} queries have no relevant document and are treated as unanswerable. gigamind leaves them out of"
-            " ranking metrics; trec_eval counts them as 0",
-            n=unanswerable,
-        )
-        all_warnings.append(warning)
-    if source and missing:
-        warning = n_(
-            "{n} query with relevance judgements has no text: {query}. Its id is used as the text.",
-            "{n:,} queries with relevance judgements have no text, such as {query}. Their ids are used as the text.",
-            n=len(missing),
-            query=missing[0],
-        )
-        all_warnings.append(warning)
-    if unused := len(texts) - (len(known) - len(missing)):
-        warning = n_(
-            "{n} query has no relevance judgement and was not imported",
-            "{n:,} queries have no relevance judgements and were not imported",
-            n=unused,
-        )
-        all_warnings.append(warning)
-    return Imported(usable, notes or {}, tuple(all_warnings), run or {})
 
 
 def _topics(path: Path, judged: Judgements) -> dict[str, Fields]:

@@ -15,10 +15,10 @@ from gigamind.judges.own import OwnJudge
 from gigamind.judges.protocol import Judge
 from gigamind.judges.search_qa.by_nli import load_nli
 from gigamind.judges.search_qa.by_words import WordsJudge, WordsJudgeFile
-from gigamind.judges.search_qa.judge import load_search_qa
+from gigamind.judges.search_qa.judge import SearchQA
 from gigamind.judges.spec import JudgeFile, kind_of, read_judge_file
 from gigamind.judges.unanswerable import UnanswerableJudge, load_question_judge
-from gigamind.judges.unanswerable_llm import load_model_judge
+from gigamind.judges.unanswerable_llm import ModelJudge
 from gigamind.loading import file_named, imported
 
 _ENTRY_POINTS = "gigamind.judges"
@@ -26,12 +26,12 @@ NLI = "nli:"
 """Prefix of a model of entailment, a folder or an id, for the included judge of kind `nli`."""
 _Load = Callable[[Path, PromptLanguage], Judge[Any, Any]]
 OF_ANSWERS: Mapping[str, _Load] = {
-    "search_qa": load_search_qa,
+    "search_qa": SearchQA.load,
     "words": lambda path, _language: WordsJudge(read_judge_file(path, WordsJudgeFile)),
     "nli": lambda path, _language: load_nli(path),
 }
 """Judges of answers that come with gigamind, by the kind of their file."""
-_ALL: Mapping[str, _Load] = {"llm": load_model_judge, **OF_ANSWERS}
+_ALL: Mapping[str, _Load] = {"llm": ModelJudge.load, **OF_ANSWERS}
 
 
 def load_judge(

@@ -26,7 +26,7 @@ from gigamind.judges.spec import LANGUAGES
 from gigamind.llm.client import Message
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.metrics.spec import Metric
-from gigamind.prompting.prompts import Prompt, as_json, prompt_of
+from gigamind.prompting.prompts import Prompt, as_json
 
 _GIVEN = ("nonce", "notes", "question", "answer")  # variables of the prompts
 _LEAST_REPLY = 30  # tokens
@@ -56,7 +56,7 @@ class OwnJudge(Judge[AnswerCase, None]):
 
     def __init__(self, language: PromptLanguage = "auto") -> None:
         self._prompts = {
-            name: prompt_of(self.prompt[name], f"{self.kind} ({name})", _GIVEN)
+            name: Prompt.of(self.prompt[name], f"{self.kind} ({name})", _GIVEN)
             for name in LANGUAGES[language]
             if name in self.prompt
         }

@@ -16,7 +16,6 @@ from gigamind.judges.spec import (
     Chosen,
     LlmJudge,
     LlmJudgeFile,
-    fingerprint_of,
     learned_from,
     short_name,
 )
@@ -335,7 +334,7 @@ class LocalisedJudge(Judge[_Case_contra, _Detail_co], Generic[_Case_contra, _Det
 
     def fingerprint(self, model: str) -> str:
         marks = (judge.fingerprint for judge in self.by_language.values())
-        return fingerprint_of(self.file, model, *marks)
+        return self.file.fingerprint_with(model, *marks)
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
         return (options.settings().model,)

@@ -21,7 +21,6 @@ from gigamind.judges.spec import (
     LlmJudge,
     LlmJudgeFile,
     PromptLanguage,
-    fingerprint_of,
     load_llm_judge,
 )
 from gigamind.llm.client import Message
@@ -146,7 +145,7 @@ class QualityGate(LocalisedJudge[AnswerCase, QualityReport, LlmJudge[_ChecklistJ
 
     def fingerprint(self, model: str) -> str:
         marks = [judge.fingerprint for judge in self.by_language.values()]
-        return fingerprint_of(self.file, self.feature, model, *marks)
+        return self.file.fingerprint_with(self.feature, model, *marks)
 
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
         if case.answer.strip():
@@ -222,18 +221,18 @@ class QualityGate(LocalisedJudge[AnswerCase, QualityReport, LlmJudge[_ChecklistJ
             source=evidence.quote.source_index if isinstance(evidence, Aligned) else None,
         )
 
-
-def load_quality_gate(path: Path, feature: str, language: PromptLanguage = "auto") -> QualityGate:
-    """Return the judge of a file of kind `checklist` for one of its features; raises as `load_llm_judge`."""
-    kind, rules = (_ChecklistJudgeFile, ChecklistReply, _GIVEN), f"rules {_RULES}"
-    judges = {name: load_llm_judge(path, name, *kind, rules) for name in LANGUAGES[language]}
-    gate = QualityGate(judges, feature)
-    if feature not in gate.file.features:
-        raise InputError(
-            "--feature: the judge file {file} has no checklist for the feature {feature}. It has checklists for:"
-            " {known}.",
-            file=path,
-            feature=feature,
-            known=sorted(gate.file.features),
-        )
-    return gate
+    @classmethod
+    def load(cls, path: Path, feature: str, language: PromptLanguage = "auto") -> "QualityGate":
+        """Return the judge of a file of kind `checklist` for one of its features; raises as `load_llm_judge`."""
+        kind, rules = (_ChecklistJudgeFile, ChecklistReply, _GIVEN), f"rules {_RULES}"
+        judges = {name: load_llm_judge(path, name, *kind, rules) for name in LANGUAGES[language]}
+        gate = cls(judges, feature)
+        if feature not in gate.file.features:
+            raise InputError(
+                "--feature: the judge file {file} has no checklist for the feature {feature}. It has checklists for:"
+                " {known}.",
+                file=path,
+                feature=feature,
+                known=sorted(gate.file.features),
+            )
+        return gate

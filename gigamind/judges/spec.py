@@ -18,7 +18,7 @@ from gigamind.errors import InputError
 from gigamind.i18n import LANGUAGES as CATALOGUES
 from gigamind.i18n import Language
 from gigamind.loading import read_fields
-from gigamind.prompting.prompts import Prompt, load_prompt
+from gigamind.prompting.prompts import Prompt
 from gigamind.records.judged import JudgeReport
 
 LANGUAGES: Mapping[PromptLanguage, tuple[Language, ...]] = {
@@ -56,6 +56,12 @@ class JudgeFile(BaseModel):
 
     also_hashed: ClassVar[Mapping[str, Any]] = {}
     tuned: Tuned | None = Field(default=None, exclude_if=lambda tuned: tuned is None)
+
+    def fingerprint_with(self, *parts: str | type[BaseModel]) -> str:
+        """Return the SHA-256, in hexadecimal, of a judge's file and of everything else that determines its verdicts."""
+        values: list[Any] = [{**self.also_hashed, **self.model_dump(mode="json")}]
+        values += [part if isinstance(part, str) else part.model_json_schema() for part in parts]
+        return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 class _AnyJudgeFile(JudgeFile, extra="ignore"):
@@ -119,16 +125,9 @@ def load_llm_judge(
     file or the prompt cannot be read, or has unknown fields.
     """
     read = read_judge_file(path, file)
-    prompt = load_prompt(asset("prompts") / read.prompt / f"{language}.jinja", given)
-    mark = fingerprint_of(read, prompt.fingerprint, reply)
-    return LlmJudge(read, prompt, fingerprint_of(read, mark, *parts) if parts else mark)
-
-
-def fingerprint_of(file: JudgeFile, *parts: str | type[BaseModel]) -> str:
-    """Return the SHA-256, in hexadecimal, of a judge's file and of everything else that determines its verdicts."""
-    values: list[Any] = [{**file.also_hashed, **file.model_dump(mode="json")}]
-    values += [part if isinstance(part, str) else part.model_json_schema() for part in parts]
-    return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+    prompt = Prompt.load(asset("prompts") / read.prompt / f"{language}.jinja", given)
+    mark = read.fingerprint_with(prompt.fingerprint, reply)
+    return LlmJudge(read, prompt, read.fingerprint_with(mark, *parts) if parts else mark)
 
 
 def short_name(path: Path) -> str:

@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field, model_validator
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage, UnanswerableMode
 from gigamind.i18n import _
-from gigamind.judges.spec import JudgeFile, fingerprint_of, kind_of, read_judge_file
+from gigamind.judges.spec import JudgeFile, kind_of, read_judge_file
 from gigamind.records.judged import Finite, Report, Share
 from gigamind.retrieval.hit import Signals
 
@@ -41,6 +41,14 @@ _SignalName = Literal[
 _Scale = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
+class Scored(Protocol):
+    """A result of any search."""
+
+    @property
+    def base_score(self) -> float | None:
+        """The score; None if the search gives no scores."""
+
+
 class ThresholdJudge(JudgeFile):
     """A judge file of kind `threshold` or `answer_score`; `min_score` in [0, 1] or on the system's own scale."""
 
@@ -51,6 +59,15 @@ class ThresholdJudge(JudgeFile):
     def fingerprint(self) -> str:
         definition = json.dumps({"kind": self.kind, "min_score": self.min_score}, sort_keys=True)
         return hashlib.sha256(definition.encode()).hexdigest()[:16]
+
+    def verdict(self, ranking: Sequence[Scored]) -> "FreeVerdict":
+        """Judge a query unanswerable with no result, or with a top base_score below `min_score`; or ValueError."""
+        if not ranking:
+            return FreeVerdict(unanswerable=True, score=None)
+        top = ranking[0].base_score
+        if top is None:
+            raise ValueError("the first hit has no score to judge by")
+        return FreeVerdict(unanswerable=top < self.min_score, score=top)
 
 
 class FreeVerdict(Report):
@@ -65,24 +82,6 @@ class FreeVerdict(Report):
     unanswerable: bool
     score: Finite | None
     across_languages: bool | None = None
-
-
-class Scored(Protocol):
-    """A result of any search."""
-
-    @property
-    def base_score(self) -> float | None:
-        """The score; None if the search gives no scores."""
-
-
-def judge_by_threshold(ranking: Sequence[Scored], min_score: float) -> FreeVerdict:
-    """Judge a query unanswerable with no result, or with a top base_score below `min_score`; ValueError without it."""
-    if not ranking:
-        return FreeVerdict(unanswerable=True, score=None)
-    top = ranking[0].base_score
-    if top is None:
-        raise ValueError("the first hit has no score to judge by")
-    return FreeVerdict(unanswerable=top < min_score, score=top)
 
 
 class _Coefficient(BaseModel, extra="forbid", frozen=True):
@@ -163,52 +162,50 @@ class CalibratedJudge:
     def kind(self) -> Literal["calibrated"]:
         return self.file.kind
 
+    @classmethod
+    def load(cls, path: Path, embedder: str | None) -> "CalibratedJudge":
+        """Return the judge of a file for an embedder (its name), None in keyword mode; raises as `read_judge_file`."""
+        file = read_judge_file(path, CalibratedJudgeFile)
+        fits = embedder is not None and file.embedder == embedder
+        caution = _(
+            "{file} was fitted for {fitted_for}, not for {embedder}, so the judge ignores cosine similarities. To fit"
+            " its threshold to your labels, run: gigamind judge tune.",
+            file=path,
+            fitted_for=file.embedder or _("keyword search"),
+            embedder=embedder,
+        )
+        return cls(
+            file,
+            with_vectors=fits,
+            fingerprint=file.fingerprint_with("cosine" if fits else "keyword", f"rules {_RULES}"),
+            warnings=() if fits or embedder is None else (caution,),
+        )
 
-def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
-    """Return the judge of a file for an embedder, by its name; None in keyword mode. Raises as `read_judge_file`."""
-    file = read_judge_file(path, CalibratedJudgeFile)
-    fits = embedder is not None and file.embedder == embedder
-    caution = _(
-        "{file} was fitted for {fitted_for}, not for {embedder}, so the judge ignores cosine similarities. To fit"
-        " its threshold to your labels, run: gigamind judge tune.",
-        file=path,
-        fitted_for=file.embedder or _("keyword search"),
-        embedder=embedder,
-    )
-    return CalibratedJudge(
-        file,
-        with_vectors=fits,
-        fingerprint=fingerprint_of(file, "cosine" if fits else "keyword", f"rules {_RULES}"),
-        warnings=() if fits or embedder is None else (caution,),
-    )
+    def verdict(self, signals: Signals) -> FreeVerdict:
+        """Judge a query unanswerable if nothing is found, or if its probability is below `min_probability`.
 
+        The score is the probability of an answer in [0, 1], assuming that half of the queries are answerable; 0.0 if
+        nothing is found. Raises ValueError if the judge weighs cosines, but the signals come from keyword mode.
+        """
+        score = self._probability_of(signals) if signals.matched else 0.0
+        refused = not signals.matched or score < self.file.min_probability
+        return FreeVerdict(
+            unanswerable=refused, score=score, across_languages=signals.cross_lingual
+        )
 
-def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> FreeVerdict:
-    """Judge a query unanswerable if nothing is found, or if its probability is below `min_probability`.
-
-    The score is the probability of an answer in [0, 1], assuming that half of the queries are answerable; 0.0 if
-    nothing is found. Raises ValueError if the judge weighs cosines, but the signals come from keyword mode.
-    """
-    found, rules = signals.matched, judge.file
-    score = _probability_of(signals, rules, with_vectors=judge.with_vectors) if found else 0.0
-    refused = not found or score < rules.min_probability
-    return FreeVerdict(unanswerable=refused, score=score, across_languages=signals.cross_lingual)
-
-
-def _probability_of(signals: Signals, file: CalibratedJudgeFile, *, with_vectors: bool) -> float:
-    """Return the probability of an answer in [0, 1]; raise ValueError if a signal is missing."""
-    if not with_vectors or file.cosine is None:
-        calibration, size = file.keyword, _size_of(signals, vectors=False)
-    else:
-        calibration = (file.cross if signals.cross_lingual else None) or file.cosine
-        size = _size_of(signals, vectors=True)
-    odds = calibration.intercept - calibration.kappa * size
-    for name, coefficient in calibration.signals.items():
-        value: float | None = getattr(signals, name)
-        if value is None:
-            raise ValueError(f"{name}: not among the signals of keyword mode")
-        odds += coefficient.weight * (value - coefficient.mean) / coefficient.scale
-    return 1 / (1 + math.exp(-odds)) if odds > 0 else math.exp(odds) / (1 + math.exp(odds))
+    def _probability_of(self, signals: Signals) -> float:
+        """Return the probability of an answer in [0, 1]; raise ValueError if a signal is missing."""
+        file = self.file
+        vectors = (file.cross if signals.cross_lingual else None) or file.cosine
+        calibration = (vectors if self.with_vectors else None) or file.keyword
+        size = _size_of(signals, vectors=calibration is vectors)
+        odds = calibration.intercept - calibration.kappa * size
+        for name, coefficient in calibration.signals.items():
+            value: float | None = getattr(signals, name)
+            if value is None:
+                raise ValueError(f"{name}: not among the signals of keyword mode")
+            odds += coefficient.weight * (value - coefficient.mean) / coefficient.scale
+        return 1 / (1 + math.exp(-odds)) if odds > 0 else math.exp(odds) / (1 + math.exp(odds))
 
 
 def _size_of(signals: Signals, *, vectors: bool) -> float:
@@ -236,7 +233,7 @@ def load_question_judge(
     if kind in get_args(ThresholdJudge.model_fields["kind"].annotation):
         return read_judge_file(path, ThresholdJudge)
     if kind == "calibrated":
-        return load_calibrated_judge(path, embedder)
-    from gigamind.judges.unanswerable_llm import load_model_judge
+        return CalibratedJudge.load(path, embedder)
+    from gigamind.judges.unanswerable_llm import ModelJudge
 
-    return load_model_judge(path, language)
+    return ModelJudge.load(path, language)

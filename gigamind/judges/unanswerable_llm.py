@@ -168,8 +168,8 @@ class ModelJudge(LocalisedJudge[QuestionCase, LlmVerdict, LlmJudge[_Unanswerable
         prompt = self.judge_in(case.language).prompt
         return prompt.about(case.notes, key, question=as_json(case.question))
 
-
-def load_model_judge(path: Path, language: PromptLanguage = "auto") -> ModelJudge:
-    """Return the judge of a file of kind `llm`; raises as `load_llm_judge`."""
-    parts = _UnanswerableJudgeFile, UnanswerableReply, _GIVEN, f"rules {_RULES}"
-    return ModelJudge({name: load_llm_judge(path, name, *parts) for name in LANGUAGES[language]})
+    @classmethod
+    def load(cls, path: Path, language: PromptLanguage = "auto") -> "ModelJudge":
+        """Return the judge of a file of kind `llm`; raises as `load_llm_judge`."""
+        parts = _UnanswerableJudgeFile, UnanswerableReply, _GIVEN, f"rules {_RULES}"
+        return cls({name: load_llm_judge(path, name, *parts) for name in LANGUAGES[language]})

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import get_args
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
-from gigamind.linking.features import NAME_KINDS, NameKind
+from gigamind.linking.features import NameKind
 from gigamind.spans import Span, spliced
 from gigamind.text import is_particle
 from gigamind.vault.identity import Identities
@@ -21,6 +22,7 @@ from gigamind.vault.markdown import Link
 from gigamind.vault.marks import ADDRESS
 from gigamind.vault.notes import Note, Vault
 
+_NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
 _NO_PROSE = re.compile(
     rf"{ADDRESS}|(?<![\w.+-])[\w.+-]++@[\w.-]+|(?<![\w&])[#^][\w/-]+|\[\[[^\[\]\n]*+\]\]"
 )
@@ -154,7 +156,7 @@ class Anchor:
     @property
     def kind(self) -> NameKind:
         """Return the strongest kind for any note."""
-        return min(self.kinds.values(), key=NAME_KINDS.index)
+        return min(self.kinds.values(), key=_NAME_KINDS.index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +249,7 @@ def _add(
         return None
     anchor = anchors.setdefault(text, Anchor(text))
     known = anchor.kinds.get(path)
-    if known is None or NAME_KINDS.index(kind) < NAME_KINDS.index(known):
+    if known is None or _NAME_KINDS.index(kind) < _NAME_KINDS.index(known):
         anchor.kinds[path] = kind
     return anchor
 
@@ -282,7 +284,7 @@ def _priors(anchors: Iterable[Anchor]) -> dict[NameKind, float]:
         counted = 0 if anchor.kind == "text" and links == 1 else links
         linked[anchor.kind] += counted
         saying[anchor.kind] += counted + len(anchor.saying) - links
-    return {kind: (linked[kind] + 1) / (saying[kind] + 2) for kind in NAME_KINDS}
+    return {kind: (linked[kind] + 1) / (saying[kind] + 2) for kind in _NAME_KINDS}
 
 
 def _finder(anchors: Sequence[Anchor], vault: Vault) -> Callable[[_RunningText], Iterator[Mention]]:

@@ -5,10 +5,7 @@ from typing import Literal
 
 from gigamind.spans import Span
 
-NameKind = Literal["title", "alias", "heading", "text"]
-"""Kind of name."""
-
-NAME_KINDS: tuple[NameKind, ...] = ("title", "alias", "heading", "text")  # the strongest first
+NameKind = Literal["title", "alias", "heading", "text"]  # the strongest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

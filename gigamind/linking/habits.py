@@ -29,7 +29,7 @@ from gigamind.datasets.generate_links import NoteLink, removable_links, unlinked
 from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures
 from gigamind.stats.logistic import fit_logistic
 from gigamind.vault.identity import Identities
-from gigamind.vault.markdown import parse
+from gigamind.vault.markdown import Document
 from gigamind.vault.notes import Note, Vault
 
 _PRIOR = 10.0  # weight of the shipped calibration, in suggestions
@@ -214,6 +214,28 @@ class Calibration:
         """Return the same for phrases."""
         return self.phrase_links < _PRIOR
 
+    @classmethod
+    def fitted(
+        cls,
+        hidden: "_Draws",
+        names: Callable[[Note], Sequence[Scored]],
+        phrases: "Callable[[Note, Calibration], Sequence[Scored]] | None" = None,
+        *,
+        notes: int = 0,
+    ) -> "Calibration":
+        """Fit the calibration of a vault by the best names and phrases of notes that lack some of their links."""
+        curve, suggestions, _ = _fitted_curve(hidden, names, _Curve(offset=_NO_HABIT))
+        calibration = cls(curve, suggestions=suggestions)
+        if phrases is None:
+            return calibration
+        chance = log(max(1.0, notes / _FEW_NOTES))
+        curve, _, links = _fitted_curve(
+            hidden,
+            lambda note: phrases(note, calibration),
+            _Curve(high=_LIKELY_PHRASE, offset=_NO_HABIT - chance),
+        )
+        return replace(calibration, phrases=curve, phrase_links=links)
+
 
 @dataclass(frozen=True, slots=True)
 class Habits:
@@ -294,7 +316,7 @@ def _digest(text: str) -> bytes:
 def _without(links: Sequence[NoteLink]) -> Note:
     note = links[0].note
     text, _spans = unlinked(note.text, [link.link for link in links])
-    return replace(note, text=text, document=parse(text))
+    return replace(note, text=text, document=Document.parse(text))
 
 
 # Log odds. A vault without links lacks all of them, not a share (-ln MISSING), and shows no habit. What people accept
@@ -374,27 +396,6 @@ def _fitted(
     )
     weights = [max(0.0, weight) for weight in coefficients[:-1].tolist()]
     return _Weights(bias=float(coefficients[-1]), weights=dict(zip(names, weights, strict=True)))
-
-
-def calibrate(
-    hidden: _Draws,
-    names: Callable[[Note], Sequence[Scored]],
-    phrases: Callable[[Note, Calibration], Sequence[Scored]] | None = None,
-    *,
-    notes: int = 0,
-) -> Calibration:
-    """Fit the calibration of a vault by the best names and phrases of notes that lack some of their links."""
-    curve, suggestions, _ = _fitted_curve(hidden, names, _Curve(offset=_NO_HABIT))
-    calibration = Calibration(curve, suggestions=suggestions)
-    if phrases is None:
-        return calibration
-    chance = log(max(1.0, notes / _FEW_NOTES))
-    curve, _, links = _fitted_curve(
-        hidden,
-        lambda note: phrases(note, calibration),
-        _Curve(high=_LIKELY_PHRASE, offset=_NO_HABIT - chance),
-    )
-    return replace(calibration, phrases=curve, phrase_links=links)
 
 
 def _fitted_curve(

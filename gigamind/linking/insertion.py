@@ -16,7 +16,7 @@ from gigamind.linking.anchors import bracketed
 from gigamind.linking.suggest import LinkSuggestion
 from gigamind.spans import Span, spliced
 from gigamind.vault.identity import Identities
-from gigamind.vault.markdown import parse
+from gigamind.vault.markdown import Document
 from gigamind.vault.marks import Mark, marks, mask_comments
 from gigamind.vault.notes import Note, Vault
 
@@ -64,7 +64,7 @@ class LinkWriter:
             stem = unicodedata.normalize("NFC", name).casefold()
             same = name == posixpath.basename(name) and anchor.casefold() == stem
             written = f"[[{anchor}]]" if same else f"[[{name}{pipe}{anchor}]]"
-        links = parse(written).links
+        links = Document.parse(written).links
         if len(links) != 1 or len(links[0].span) != len(written):
             return None
         meant = self._identities.resolve_link(links[0], source)
@@ -119,26 +119,27 @@ class LinkedNote:
     insertions: tuple[Insertion, ...]  # in the order of the text
     refusals: tuple[_Refusal, ...] = ()
 
-
-def insert(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter) -> LinkedNote:
-    """Insert these links where possible, each at the first of its places that can hold it."""
-    # Each with the refusal at its suggested place.
-    tried: dict[LinkSuggestion, _Refusal | None] = dict.fromkeys(suggestions)
-    refusals: list[_Refusal] = []
-    while True:
-        linked = _inserted(note, list(tried), writer)
-        taken = [insertion.span for insertion in linked.insertions]
-        again: dict[LinkSuggestion, _Refusal | None] = {}
-        for refusal in linked.refusals:
-            first = tried[refusal.suggestion] or refusal
-            if other := _elsewhere(refusal.suggestion, note, taken):
-                again[other] = first
-            else:
-                refusals.append(first)
-        if not again:
-            return replace(linked, refusals=tuple(refusals))
-        written = [insertion.suggestion for insertion in linked.insertions]
-        tried = {suggestion: tried[suggestion] for suggestion in written} | again
+    @classmethod
+    def of(
+        cls, note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter
+    ) -> "LinkedNote":
+        """Insert these links where possible, each at the first of its places that can hold it."""
+        # Each with the refusal at its suggested place.
+        tried: dict[LinkSuggestion, _Refusal | None] = dict.fromkeys(suggestions)
+        refusals: list[_Refusal] = []
+        while True:
+            linked = _inserted(note, list(tried), writer)
+            taken = [insertion.span for insertion in linked.insertions]
+            again: dict[LinkSuggestion, _Refusal | None] = {}
+            for refusal in linked.refusals:
+                first = tried[refusal.suggestion] or refusal
+                if other := _elsewhere(refusal.suggestion, note, taken):
+                    again[other] = first
+                else:
+                    refusals.append(first)
+            if not again:
+                return replace(linked, refusals=tuple(refusals))
+            tried = {done.suggestion: tried[done.suggestion] for done in linked.insertions} | again
 
 
 def _elsewhere(

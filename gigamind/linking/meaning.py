@@ -66,8 +66,7 @@ class Meanings:
         self._names = [name for own in by_note for name in own]
         self._first = np.cumsum([0, *map(len, by_note)])  # of each note, and the end
         vectors = self._embed([*self._names, *self._beginnings], progress)
-        self._of_names = vectors[: len(self._names)]
-        self._of_beginnings = vectors[len(self._names) :]
+        self._of_names, self._of_beginnings = np.split(vectors, [len(self._names)])
         self._known: dict[str, list[Meant]] = {}
         self._place = {path: place for place, path in enumerate(self._paths)}
 
@@ -108,9 +107,8 @@ class Meanings:
 
     def cosine(self, left: str, right: str) -> float:
         """Return the cosine of the beginnings of the notes at two paths, in [-1, 1]."""
-        return float(
-            self._of_beginnings[self._place[left]] @ self._of_beginnings[self._place[right]]
-        )
+        own, other = (self._of_beginnings[self._place[path]] for path in (left, right))
+        return float(own @ other)
 
     def _embed(self, texts: Sequence[str], progress: Progress) -> Vectors:
         return embed_all(self._embedder, texts, self._cache, progress)

@@ -26,7 +26,6 @@ from gigamind.linking.habits import (
     Habits,
     Scored,
     Scores,
-    calibrate,
     clearness,
     fit_models,
     hidden_links,
@@ -345,7 +344,7 @@ class LinkSuggester:
             return _scored([meaning for meaning in best if meaning.is_phrase])
 
         semantic = phrases if self._embedder else None
-        calibration = calibrate(hidden, names, semantic, notes=len(self.vault.notes))
+        calibration = Calibration.fitted(hidden, names, semantic, notes=len(self.vault.notes))
         return Habits(models, calibration)
 
     @property
@@ -401,8 +400,9 @@ class LinkSuggester:
         habits = self.habits
 
         def is_promising(features: Features) -> bool:
-            odds = max(habits.odds(features), clearness(features))
-            return logistic(odds) >= options.least(features)
+            return logistic(max(habits.odds(features), clearness(features))) >= options.least(
+                features
+            )
 
         query = options.context_chars, options.unlikely, options.min_confidence, habits
         if self._read is None or self._read[0] is not note or self._read[1] != query:
@@ -429,23 +429,24 @@ class LinkSuggester:
             elsewhere=rated.elsewhere,
         )
 
+    @classmethod
+    def load(
+        cls,
+        vault: Vault,
+        identities: Identities,
+        embedder: str | None,
+        cache_folder: Path,
+        progress: Progress = quiet,
+    ) -> "LinkSuggester":
+        """Return a suggester with the embedder of that name, which shares the cache of searches; None: names only.
 
-def load_suggester(
-    vault: Vault,
-    identities: Identities,
-    embedder: str | None,
-    cache_folder: Path,
-    progress: Progress = quiet,
-) -> LinkSuggester:
-    """Return a suggester with the embedder of that name, which shares the cache of searches; None: names only.
-
-    Raises:
-        InputError: the embedder is unknown or not installed.
-        EmbeddingError: it cannot be loaded or reached, or failed.
-        IndexingError: the cache cannot be used.
-    """
-    model = load_short_embedder(embedder) if embedder else None
-    return LinkSuggester(vault, identities, model, Cache(cache_folder), progress)
+        Raises:
+            InputError: the embedder is unknown or not installed.
+            EmbeddingError: it cannot be loaded or reached, or failed.
+            IndexingError: the cache cannot be used.
+        """
+        model = load_short_embedder(embedder) if embedder else None
+        return cls(vault, identities, model, Cache(cache_folder), progress)
 
 
 def _query_key(options: SuggestOptions) -> str:

@@ -475,49 +475,50 @@ class LanguageModel:
         call = Call(item_id, "", fresh=True)
         return await _Conversation(self._sender, call, messages, dict(self._wanted)).tell(on_text)
 
+    @classmethod
+    def open(
+        cls,
+        options: ModelOptions,
+        ledger: Ledger,
+        store: Path,
+        adjust: Callable[[ModelSettings], ModelSettings] = lambda settings: settings,
+        budget: Budget | None = None,
+        *,
+        model: str | None = None,
+        limiters: Limiters | None = None,
+        batches: Batches | None = None,
+    ) -> "LanguageModel":
+        """Return the model of the options, or `model`; closing it closes the ledger too.
+
+        Args:
+            store: Folder of stored replies, unless the options name another.
+            adjust: Applies the settings of a judge file or a command, such as temperature and tokens.
+            budget: A budget shared with other models; None for one of its own.
+
+        Raises:
+            InputError: No model is named, or its price is unknown and the cost is limited.
+            LlmError: The key is not in the environment, or the provider is unknown.
+        """
+        try:
+            return cls(
+                adjust(options.settings(model)),
+                prices=read_prices(options.prices) if options.prices else {},
+                store=Store(options.store or store, options.store_mode),
+                budget=budget or Budget.of(options),
+                ledger=ledger,
+                limiters=limiters,
+                batches=batches,
+            )
+        except BaseException:
+            ledger.close()
+            raise
+
 
 def _check_installed() -> None:
     """Raise ModuleNotFoundError if the extra `llm` is not installed; nothing is imported."""
     for name in ("instructor", "json_repair", "litellm", "openai"):
         if find_spec(name) is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-
-def open_model(
-    options: ModelOptions,
-    ledger: Ledger,
-    store: Path,
-    adjust: Callable[[ModelSettings], ModelSettings] = lambda settings: settings,
-    budget: Budget | None = None,
-    *,
-    model: str | None = None,
-    limiters: Limiters | None = None,
-    batches: Batches | None = None,
-) -> LanguageModel:
-    """Return the model of the options, or `model`; closing it closes the ledger too.
-
-    Args:
-        store: Folder of stored replies, unless the options name another.
-        adjust: Applies the settings of a judge file or a command, such as temperature and tokens.
-        budget: A budget shared with other models; None for one of its own.
-
-    Raises:
-        InputError: No model is named, or its price is unknown and the cost is limited.
-        LlmError: The key is not in the environment, or the provider is unknown.
-    """
-    try:
-        return LanguageModel(
-            adjust(options.settings(model)),
-            prices=read_prices(options.prices) if options.prices else {},
-            store=Store(options.store or store, options.store_mode),
-            budget=budget or Budget.of(options),
-            ledger=ledger,
-            limiters=limiters,
-            batches=batches,
-        )
-    except BaseException:
-        ledger.close()
-        raise
 
 
 def unpriced(model: str) -> InputError:

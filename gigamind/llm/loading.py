@@ -7,6 +7,7 @@ import logging
 import os
 import warnings
 from functools import cache
+from importlib import import_module
 from types import ModuleType
 
 _TALKATIVE = (
@@ -41,9 +42,7 @@ def load_litellm() -> ModuleType:
 def load_instructor() -> ModuleType:
     """Return the module instructor."""
     _silence()
-    import instructor
-
-    return instructor
+    return import_module("instructor")
 
 
 def _silence() -> None:

@@ -15,7 +15,7 @@ from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.memory.sessions import ExtractedEntry, Extraction, QuotedEvidence, Session
 from gigamind.prompting.fences import Source, fence
-from gigamind.prompting.prompts import Prompt, included_prompt
+from gigamind.prompting.prompts import Prompt
 from gigamind.prompting.replies import QUOTED, ModelReply, Most, unread_in
 
 _MAX_CHARS = 2_000_000  # of all messages of a session; beyond the context window of current models
@@ -131,4 +131,4 @@ def _prompt(session: Session, language: PromptLanguage) -> Prompt:
         text = unicodedata.normalize("NFC", text)
         hangul, letters = len(_SYLLABLE.findall(text)), len(_LETTER.findall(text))
         language = "ko" if letters and hangul >= _LEAST_KOREAN * letters else "en"
-    return included_prompt("extract/v1", language, _GIVEN)
+    return Prompt.included("extract/v1", language, _GIVEN)

@@ -18,8 +18,8 @@ from typing_extensions import TypedDict
 from gigamind.checksum import text_hash
 from gigamind.errors import InputError, reason_of
 from gigamind.evidence.align import align_all
-from gigamind.evidence.record import records
-from gigamind.evidence.result import Aligned, Alignment, AlignResult, Quote, Unstated
+from gigamind.evidence.critical import Unstated
+from gigamind.evidence.result import Aligned, Alignment, AlignResult, Quote
 from gigamind.evidence.schema import (
     DEFAULT,
     AlignConfig,
@@ -64,6 +64,26 @@ class Extraction(Strict):
 
     entries: list[ExtractedEntry]
 
+    @classmethod
+    def read(cls, file: str) -> "Extraction":
+        """Return the entries of a JSON file; raises as `parse`."""
+        return cls.parse(read_text(Path(file), _MAX_BYTES), file)
+
+    @classmethod
+    def parse(cls, text: str, name: str) -> "Extraction":
+        """Return the entries of a JSON file; raise InputError if it is no extraction, or two entries share an id."""
+        extraction = parsed(Extraction, text, name)
+        counts = Counter(entry.entry_id for entry in extraction.entries)
+        repeated = [entry_id for entry_id, count in counts.items() if count > 1]
+        if repeated:
+            raise InputError(
+                "{file}: {n} entries have the same entryId {id!r}. Give each entry a unique entryId.",
+                file=name,
+                n=counts[repeated[0]],
+                id=repeated[0],
+            )
+        return extraction
+
 
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -72,41 +92,67 @@ class Session:
     session_id: str
     messages: tuple[Message, ...]
 
+    @classmethod
+    def read(cls, file: str, session_id: str | None = None) -> "Session":
+        """Return the session in a JSONL file, by default with the name of the file; raises as `parse`."""
+        lines = list(numbered_lines(read_text(Path(file), _MAX_BYTES)))
+        return cls.parse(session_id or unicodedata.normalize("NFC", Path(file).stem), lines, file)
 
-def parse_session(session_id: str, lines: Sequence[tuple[int, str]], name: str) -> Session:
-    """Return the session in the numbered lines of a JSONL file.
+    @classmethod
+    def parse(cls, session_id: str, lines: Sequence[tuple[int, str]], name: str) -> "Session":
+        """Return the session in the numbered lines of a JSONL file.
 
-    Raises InputError without a message, for an invalid line (with file and line), and if the id is not UTF-8.
-    """
-    try:
-        session_id.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(
-            "The session name {name} is not UTF-8. Rename the session.", name=ascii(session_id)
-        ) from error
-    messages = tuple(parsed(Message, line, f"{name}:{number}") for number, line in lines)
-    if not messages:
-        raise InputError(
-            "{file} has no messages. Write one JSON object per line, for example {example}.",
-            file=name,
-            example='{"role": "user", "content": "..."}',
-        )
-    return Session(session_id, messages)
+        Raises InputError without a message, for an invalid line (with file and line), and if the id is not UTF-8.
+        """
+        try:
+            session_id.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                "The session name {name} is not UTF-8. Rename the session.", name=ascii(session_id)
+            ) from error
+        messages = tuple(parsed(Message, line, f"{name}:{number}") for number, line in lines)
+        if not messages:
+            raise InputError(
+                "{file} has no messages. Write one JSON object per line, for example {example}.",
+                file=name,
+                example='{"role": "user", "content": "..."}',
+            )
+        return cls(session_id, messages)
 
+    def graduate(
+        self, extraction: Extraction, log: EventLog, config: AlignConfig = DEFAULT
+    ) -> "list[Entry]":
+        """Align the evidence of the entries extracted from a session, and promote the entries that it proves.
 
-def parse_extraction(text: str, name: str) -> Extraction:
-    """Return the entries of a JSON file; raise InputError if it is no extraction, or two entries share an id."""
-    extraction = parsed(Extraction, text, name)
-    counts = Counter(entry.entry_id for entry in extraction.entries)
-    repeated = [entry_id for entry_id, count in counts.items() if count > 1]
-    if repeated:
-        raise InputError(
-            "{file}: {n} entries have the same entryId {id!r}. Give each entry a unique entryId.",
-            file=name,
-            n=counts[repeated[0]],
-            id=repeated[0],
-        )
-    return extraction
+        Repeating it for the same messages and the same reply adds nothing; after a crash it resumes where it stopped.
+        Raises InputError if a message is too long to search.
+        """
+        entries, name = extraction.entries, {"session_id": self.session_id}
+        # The hashes of the messages: enough to recognise them, without copying a private conversation.
+        messages = [
+            {"role": message.role, "sha256": text_hash(message.content)}
+            for message in self.messages
+        ]
+        ingested = log.append("session_ingested", name | {"messages": messages})
+        source = {"source_event_id": ingested.event_id}
+        dumped = [entry.model_dump() for entry in entries]
+        extracted = log.append("memory_extracted", {**source, **name, "entries": dumped})
+        sources = [message.content for message in self.messages]
+        quotes = [
+            Quote(evidence.quote, evidence.message_index, entry.entry_id)
+            for entry in entries
+            for evidence in entry.evidence
+        ]
+        result = align_all(quotes, sources, config=config)
+        aligned = log.append("evidence_aligned", _aligned(ingested, extracted, result, sources))
+        decisions: list[Event] = []
+        for entry in entries:
+            evidence = result.of_entry(entry.entry_id)
+            reason, failed = _refusal(evidence)
+            if not reason and (reason := _unsupported(entry.text, evidence, sources)):
+                failed = evidence.outcomes
+            decisions.append(_decision(extracted, aligned, entry, (reason, failed), log))
+        return _entries_of([extracted, aligned, *decisions])
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +163,7 @@ class Entry:
         extraction_id: the `memory_extracted` event of the entry; entry ids are unique within it.
         stage: candidate until promoted.
         evidence_aligned: it has quotes and none failed; None before its evidence was aligned.
-        evidence: records of the aligned quotes, as in `gigamind.evidence.record`.
+        evidence: records of the aligned quotes, as in `gigamind.evidence.result`.
         failed_quotes: quotes that were not found, or that do not prove enough to promote.
         promotion_block_reason: why it is not verified; None unless `promotion_blocked`.
     """
@@ -216,45 +262,10 @@ def _doubt(aligned: Aligned) -> str:
     return f"a quote differs from its source in {why.reason}{near}"
 
 
-def graduate(
-    session: Session, extraction: Extraction, log: EventLog, config: AlignConfig = DEFAULT
-) -> list[Entry]:
-    """Align the evidence of the entries extracted from a session, and promote the entries that it proves.
-
-    Repeating it for the same messages and the same reply adds nothing; after a crash it resumes where it stopped.
-    Raises InputError if a message is too long to search.
-    """
-    entries, name = extraction.entries, {"session_id": session.session_id}
-    # The hashes of the messages: enough to recognise them, without copying a private conversation.
-    messages = [
-        {"role": message.role, "sha256": text_hash(message.content)} for message in session.messages
-    ]
-    ingested = log.append("session_ingested", name | {"messages": messages})
-    source = {"source_event_id": ingested.event_id}
-    dumped = [entry.model_dump() for entry in entries]
-    extracted = log.append("memory_extracted", {**source, **name, "entries": dumped})
-    sources = [message.content for message in session.messages]
-    quotes = [
-        Quote(evidence.quote, evidence.message_index, entry.entry_id)
-        for entry in entries
-        for evidence in entry.evidence
-    ]
-    result = align_all(quotes, sources, config=config)
-    aligned = log.append("evidence_aligned", _aligned(ingested, extracted, result, sources))
-    decisions: list[Event] = []
-    for entry in entries:
-        evidence = result.of_entry(entry.entry_id)
-        reason, failed = _refusal(evidence)
-        if not reason and (reason := _unsupported(entry.text, evidence, sources)):
-            failed = evidence.outcomes
-        decisions.append(_decision(extracted, aligned, entry, (reason, failed), log))
-    return _entries_of([extracted, aligned, *decisions])
-
-
 def _aligned(
     ingested: Event, extracted: Event, result: AlignResult, sources: Sequence[str]
 ) -> Mapping[str, object]:
-    written = records(result, sources)
+    written = result.records(sources)
     return {
         "source_event_id": ingested.event_id,
         "extraction_id": extracted.event_id,
@@ -298,7 +309,7 @@ def _decision(
     return log.append("promotion_blocked", content)
 
 
-MAX_BYTES = 100_000_000  # of a file of messages or of entries
+_MAX_BYTES = 100_000_000  # of a file of messages or of entries
 _MESSAGES = ".jsonl"
 _EXTRACTED = ".extracted.json"
 
@@ -322,6 +333,56 @@ class FolderOptions(AlignOptions):
         description="path of the event log; gigamind creates the file if it does not exist",
     )
 
+    def session_names(self) -> list[str]:
+        """Return the sorted names of the sessions of the folder, even if one of their files is missing.
+
+        Raises InputError if there is no such folder, or no session in it.
+        """
+        try:
+            # Hidden files are skipped: macOS writes a "._NAME.jsonl" beside every file on other file systems.
+            files = [path.name for path in self.folder.iterdir() if not path.name.startswith(".")]
+        except OSError as error:
+            raise InputError(
+                "{folder} cannot be read: {reason}. Pass a folder of sessions.",
+                folder=self.folder,
+                reason=reason_of(error),
+            ) from error
+        pairs = ((file, suffix) for file in files for suffix in (_MESSAGES, _EXTRACTED))
+        names = {file.removesuffix(suffix) for file, suffix in pairs if file.endswith(suffix)}
+        if not names:
+            raise InputError(
+                "{folder} has no sessions. A session is a file NAME{messages} next to NAME{extracted}.",
+                folder=self.folder,
+                messages=_MESSAGES,
+                extracted=_EXTRACTED,
+            )
+        return sorted(names)
+
+    def session_batches(self) -> list[list[str]]:
+        """Return the sessions of a folder in batches of 100 or more, at most 64; raises as `session_names`."""
+        names = self.session_names()
+        size = max(_LEAST_IN_BATCH, math.ceil(len(names) / _MOST_BATCHES))
+        return [names[start : start + size] for start in range(0, len(names), size)]
+
+    def graduate_batch(self, names: Sequence[str]) -> "list[SessionReport]":
+        """Graduate some sessions of a folder; raises as `EventLog`."""
+        with EventLog(self.log) as log:
+            return list(self.graduate_each(names, log))
+
+    def graduate_each(self, names: Iterable[str], log: EventLog) -> "Iterator[SessionReport]":
+        """Graduate sessions of a folder one after the other, and yield a report as each ends."""
+        for name in names:
+            outcome = attempt(name, partial(_graduate, self, name, log))
+            # As NFC, so that a file copied from macOS identifies the same session.
+            called = unicodedata.normalize("NFC", name).encode(errors="backslashreplace").decode()
+            if isinstance(outcome, Failure):
+                escaped = outcome.message.encode(errors="backslashreplace").decode()
+                # An equal message keeps its translation.
+                reason = outcome.message if outcome.message == escaped else escaped
+                yield {**_graduated(called, ()), "status": "failed", "reasons": [reason]}
+            else:
+                yield _graduated(called, outcome.value)
+
 
 class SessionReport(TypedDict):
     """The result of one session; JSON values only.
@@ -341,61 +402,6 @@ class SessionReport(TypedDict):
     quotes_failed: int
     failed_quotes: list[str]
     reasons: list[str]
-
-
-def session_names(folder: Path) -> list[str]:
-    """Return the sorted names of the sessions in a folder, even if one of their files is missing.
-
-    Raises InputError if there is no such folder, or no session in it.
-    """
-    try:
-        # Hidden files are skipped: macOS writes a "._NAME.jsonl" beside every file on other file systems.
-        files = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
-    except OSError as error:
-        raise InputError(
-            "{folder} cannot be read: {reason}. Pass a folder of sessions.",
-            folder=folder,
-            reason=reason_of(error),
-        ) from error
-    pairs = ((file, suffix) for file in files for suffix in (_MESSAGES, _EXTRACTED))
-    names = {file.removesuffix(suffix) for file, suffix in pairs if file.endswith(suffix)}
-    if not names:
-        raise InputError(
-            "{folder} has no sessions. A session is a file NAME{messages} next to NAME{extracted}.",
-            folder=folder,
-            messages=_MESSAGES,
-            extracted=_EXTRACTED,
-        )
-    return sorted(names)
-
-
-def session_batches(options: FolderOptions) -> list[list[str]]:
-    """Return the sessions of a folder in batches of 100 or more, at most 64; raises as `session_names`."""
-    names = session_names(options.folder)
-    size = max(_LEAST_IN_BATCH, math.ceil(len(names) / _MOST_BATCHES))
-    return [names[start : start + size] for start in range(0, len(names), size)]
-
-
-def graduate_batch(options: FolderOptions, names: Sequence[str]) -> list[SessionReport]:
-    """Graduate some sessions of a folder; raises as `EventLog`."""
-    with EventLog(options.log) as log:
-        return list(graduate_each(options, names, log))
-
-
-def graduate_each(
-    options: FolderOptions, names: Iterable[str], log: EventLog
-) -> Iterator[SessionReport]:
-    """Graduate sessions of a folder one after the other, and yield a report as each ends."""
-    for name in names:
-        outcome = attempt(name, partial(_graduate, options, name, log))
-        called = session_id(name).encode(errors="backslashreplace").decode()
-        if isinstance(outcome, Failure):
-            escaped = outcome.message.encode(errors="backslashreplace").decode()
-            # An equal message keeps its translation.
-            reason = outcome.message if outcome.message == escaped else escaped
-            yield {**_graduated(called, ()), "status": "failed", "reasons": [reason]}
-        else:
-            yield _graduated(called, outcome.value)
 
 
 def problem(reports: Sequence[SessionReport]) -> Text:
@@ -450,11 +456,6 @@ def aligned_event(report: SessionReport) -> dict[str, Any]:
     }
 
 
-def session_id(name: str) -> str:
-    """Return the name as NFC, so that a file copied from macOS identifies the same session."""
-    return unicodedata.normalize("NFC", name)
-
-
 def _graduate(options: FolderOptions, name: str, log: EventLog) -> list[Entry]:
     messages, extracted = (options.folder / f"{name}{suffix}" for suffix in (_MESSAGES, _EXTRACTED))
     for file, other in ((messages, extracted), (extracted, messages)):
@@ -464,10 +465,8 @@ def _graduate(options: FolderOptions, name: str, log: EventLog) -> list[Entry]:
                 file=file,
                 other=other.name,
             )
-    lines = list(numbered_lines(read_text(messages, MAX_BYTES)))
-    session = parse_session(session_id(name), lines, str(messages))
-    extraction = parse_extraction(read_text(extracted, MAX_BYTES), str(extracted))
-    return graduate(session, extraction, log, options.alignment)
+    session, extraction = Session.read(str(messages)), Extraction.read(str(extracted))
+    return session.graduate(extraction, log, options.alignment)
 
 
 def _graduated(called: str, entries: Sequence[Entry]) -> SessionReport:

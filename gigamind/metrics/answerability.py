@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gigamind.i18n import _
 from gigamind.metrics.spec import MAIN, SHOWN, Rows, Use, measured
-from gigamind.stats.intervals import Interval, percentile_interval, resampled_counts
+from gigamind.stats.intervals import Interval, percentile_intervals, resampled_counts
 
 _Term = tuple[int, int]
 """Numerator and denominator."""
@@ -83,6 +83,10 @@ class Confusion:
         )
         return cls(tp=tp, fp=fp, fn=fn, tn=tn)
 
+    def measure(self) -> dict[str, _Term]:
+        """Return what judged items add to every metric that takes "verdicts"."""
+        return measured(METRICS, "verdicts", self)
+
 
 _metric = Rows("unanswerable", "verdicts")
 METRICS = (
@@ -110,18 +114,13 @@ METRICS = (
 )
 
 
-def measure_verdicts(counts: Confusion) -> dict[str, _Term]:
-    """Return what judged items add to every metric that takes "verdicts"."""
-    return measured(METRICS, "verdicts", counts)
-
-
 def verdict_terms(judged: Sequence[tuple[bool, bool]]) -> list[dict[str, _Term]]:
     """Return the same for pairs of (is unanswerable, was judged so); without unanswerable items F1 has no terms."""
-    terms_of = {pair: measure_verdicts(Confusion.of([pair])) for pair in set(judged)}
+    terms_of = {pair: Confusion.of([pair]).measure() for pair in set(judged)}
     rows = [terms_of[pair] for pair in judged]
     if any(is_unanswerable for is_unanswerable, _ in judged):
         return rows
-    answerable = [measure_verdicts(Confusion.of([(False, verdict)])) for verdict in (True, False)]
+    answerable = [Confusion.of([(False, verdict)]).measure() for verdict in (True, False)]
     return [
         {n: term if any(terms[n][0] for terms in answerable) else (0, 0) for n, term in row.items()}
         for row in rows
@@ -206,7 +205,8 @@ def best_f1(items: Sequence[_ScoredItem], *, seed: int) -> _BestThreshold | None
         middles[_best(times[times @ positive > 0], below, positive)]
         for times in resampled_counts(len(items), seed=seed, label="best_f1")
     ]
-    return _BestThreshold(best.middle, best, percentile_interval(np.concatenate(thresholds)))
+    (interval,) = percentile_intervals(np.concatenate(thresholds)[:, np.newaxis])
+    return _BestThreshold(best.middle, best, interval)
 
 
 def _sorted(items: Sequence[_ScoredItem]) -> tuple[_Floats, _Floats, _Floats]:

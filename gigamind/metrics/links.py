@@ -12,7 +12,7 @@ import numpy as np
 from gigamind.i18n import _
 from gigamind.metrics.spec import SHOWN, Rows, Use, cutoffs, measured
 from gigamind.stats.agreement import ReliabilityBin, reliability_bins
-from gigamind.stats.intervals import Estimate, ratios
+from gigamind.stats.intervals import Estimate
 
 _STEPS = 20  # of the sweep over [0, 1]
 
@@ -172,7 +172,7 @@ METRICS = (
 def summarise_links(notes: Sequence[LinkedNote], topk: int, seed: int) -> dict[str, Estimate]:
     """Return the figures over all notes with 95 % intervals; `n` counts the notes in a denominator."""
     rows = [note.terms(topk) for note in sorted(notes, key=lambda note: note.note)]
-    return ratios(rows, list(rows[0]), seed=seed, label="links") if rows else {}
+    return Estimate.ratios(rows, list(rows[0]), seed=seed, label="links") if rows else {}
 
 
 def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[_LinkSweepPoint]:

@@ -24,8 +24,6 @@ from typing import Literal, NamedTuple
 from gigamind.choices import StoreMode
 from gigamind.errors import InputError
 from gigamind.runs.folders import private_folder
-from gigamind.spans import Span
-from gigamind.text import sentences_touched
 
 _INVISIBLE = re.compile(
     "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
@@ -227,19 +225,6 @@ def flags(text: str) -> tuple[Flag, ...]:
         "encoded_text": _has_encoded_text,
     }
     return tuple(flag for flag, shows in signs.items() if shows(text))
-
-
-def speaks_to_judge(text: str, span: Span) -> bool:
-    """Return whether the lines around a span look like instructions, so that a quote from there proves nothing.
-
-    Lines instead of sentences: of 168 sentences of attacks, 139 are in such lines, but only 109 match by themselves.
-    """
-    touched = sentences_touched(text, span)
-    first = min((sentence.start for sentence in touched), default=span.start)
-    last = max((sentence.end for sentence in touched), default=span.end)
-    line_end = text.find("\n", last)
-    lines = text[text.rfind("\n", 0, first) + 1 : None if line_end < 0 else line_end]
-    return looks_like_instructions(lines)
 
 
 def fence_key(folder: Path, mode: StoreMode) -> bytes:

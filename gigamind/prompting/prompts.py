@@ -49,58 +49,60 @@ class Prompt:
         fenced = fence(notes, key)
         return self.render(nonce=fenced.nonce, notes=fenced.text, **values)
 
+    @classmethod
+    def included(cls, name: str, language: str, given: Collection[str]) -> "Prompt":
+        """Return a prompt in `prompts/`, such as "extract/v1", in its language or English; raises as `load`."""
+        folder = asset("prompts") / name
+        own = or_english(language, [file.stem for file in folder.glob("*.jinja")])
+        return cls.load(folder / f"{own}.jinja", given)
 
-def included_prompt(name: str, language: str, given: Collection[str]) -> Prompt:
-    """Return a prompt in `prompts/`, such as "extract/v1", in its language or English; raises as `load_prompt`."""
-    folder = asset("prompts") / name
-    own = or_english(language, [file.stem for file in folder.glob("*.jinja")])
-    return load_prompt(folder / f"{own}.jinja", given)
+    @classmethod
+    def load(cls, path: Path, given: Collection[str]) -> "Prompt":
+        """Load a prompt; raise InputError if it is invalid, lacks a block, or uses a variable that is not `given`."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = reason_of(error) if isinstance(error, OSError) else str(error)
+            raise InputError(
+                "{file}: the prompt cannot be read: {reason}", file=path, reason=reason
+            ) from error
+        return Prompt.of(text, str(path), given)
 
+    @classmethod
+    def of(cls, text: str, where: str, given: Collection[str]) -> "Prompt":
+        """Return a prompt from a text; `where` is for messages.  Raises as `load`."""
+        from jinja2 import StrictUndefined, TemplateSyntaxError, meta
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-def load_prompt(path: Path, given: Collection[str]) -> Prompt:
-    """Load a prompt; raise InputError if it is invalid, lacks a block, or uses a variable that is not `given`."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = reason_of(error) if isinstance(error, OSError) else str(error)
-        raise InputError(
-            "{file}: the prompt cannot be read: {reason}", file=path, reason=reason
-        ) from error
-    return prompt_of(text, str(path), given)
-
-
-def prompt_of(text: str, where: str, given: Collection[str]) -> Prompt:
-    """Return a prompt from a text; `where` is for messages.  Raises as `load_prompt`."""
-    from jinja2 import StrictUndefined, TemplateSyntaxError, meta
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined,
-        autoescape=False,  # a prompt is not HTML, and note text must not change
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    try:
-        used = meta.find_undeclared_variables(environment.parse(text))
-        template = environment.from_string(text)
-    except TemplateSyntaxError as error:
-        raise InputError(
-            "{file}:{line}: the prompt cannot be parsed: {reason}",
-            file=where,
-            line=error.lineno,
-            reason=str(error),
-        ) from error
-    if unknown := used - set(given):
-        raise InputError(
-            "{file}: unknown variables in the prompt: {names}", file=where, names=sorted(unknown)
+        environment = ImmutableSandboxedEnvironment(
+            undefined=StrictUndefined,
+            autoescape=False,  # a prompt is not HTML, and note text must not change
+            trim_blocks=True,
+            lstrip_blocks=True,
         )
-    if missing := [name for name in _BLOCKS if name not in template.blocks]:
-        raise InputError(
-            "{file}: the prompt template lacks these required blocks: {names}",
-            file=where,
-            names=missing,
-        )
-    return Prompt(sha256(text.encode()).hexdigest(), frozenset(used), template, text)
+        try:
+            used = meta.find_undeclared_variables(environment.parse(text))
+            template = environment.from_string(text)
+        except TemplateSyntaxError as error:
+            raise InputError(
+                "{file}:{line}: the prompt cannot be parsed: {reason}",
+                file=where,
+                line=error.lineno,
+                reason=str(error),
+            ) from error
+        if unknown := used - set(given):
+            raise InputError(
+                "{file}: unknown variables in the prompt: {names}",
+                file=where,
+                names=sorted(unknown),
+            )
+        if missing := [name for name in _BLOCKS if name not in template.blocks]:
+            raise InputError(
+                "{file}: the prompt template lacks these required blocks: {names}",
+                file=where,
+                names=missing,
+            )
+        return cls(sha256(text.encode()).hexdigest(), frozenset(used), template, text)
 
 
 def _flat(text: str) -> str:

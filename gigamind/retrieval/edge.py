@@ -12,6 +12,7 @@ a query to the engine.
 
 import contextlib
 import hashlib
+import math
 import shutil
 import tempfile
 import weakref
@@ -25,7 +26,7 @@ import numpy.typing as npt
 import qdrant_edge as qdrant
 
 from gigamind.errors import IndexingError, reason_of
-from gigamind.retrieval.embed import Vectors
+from gigamind.retrieval.embed import Vectors, unit_rows
 from gigamind.retrieval.index import (
     LAST_DIGIT,
     Cosines,
@@ -33,7 +34,6 @@ from gigamind.retrieval.index import (
     IndexContent,
     flat_reason,
     rounded,
-    unit,
 )
 from gigamind.runs.folders import private_folder
 
@@ -105,7 +105,7 @@ class _EdgeIndex:
     _release: Callable[[], object]
 
     def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
-        direction, wanted = unit(query), 2 * limit + _SPARE
+        direction, wanted = _unit(query), 2 * limit + _SPARE
         while True:
             wanted = min(wanted, len(self._units))
             ids, products, ceiling = self._shortlist(direction, wanted)
@@ -116,11 +116,11 @@ class _EdgeIndex:
 
     def shortlist(self, query: Vectors, limit: int) -> tuple[Ids, Cosines, float]:
         most = max(limit, len(self._units) // _LISTED)
-        ids, products, ceiling = self._shortlist(unit(query), most)
+        ids, products, ceiling = self._shortlist(_unit(query), most)
         return ids, rounded(products), ceiling + LAST_DIGIT
 
     def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
-        return rounded(self._products(unit(query), chunks))
+        return rounded(self._products(_unit(query), chunks))
 
     def _shortlist(self, direction: Vectors, limit: int) -> tuple[Ids, Vectors, float]:
         point = self._quantizer.points(direction)
@@ -267,7 +267,7 @@ def _build_aside(place: Path, content: IndexContent) -> None:
 def _build(place: Path, content: IndexContent) -> _Quantizer:
     units = content.vectors()
     for rows in _row_slices(len(units)):  # `unit` needs three times the memory of its rows
-        units[rows] = unit(units[rows])
+        units[rows] = _unit(units[rows])
     quantizer = _Quantizer.of(units)
     vectors = qdrant.EdgeVectorParams(
         size=units.shape[1],
@@ -299,3 +299,11 @@ def _build(place: Path, content: IndexContent) -> _Quantizer:
 
 def _ids(points: Sequence[qdrant.ScoredPoint]) -> Ids:
     return np.array([point.id for point in points], np.int64)
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    """Return the vectors scaled to length 1, float32; a zero vector stays 0."""
+    if vectors.ndim == 1:
+        length = math.sqrt(vectors @ vectors)
+        return np.asarray(vectors / (length or 1.0), np.float32)
+    return unit_rows(vectors)

@@ -4,7 +4,7 @@ The default is bundled and needs no download: 512 dimensions, 16 languages inclu
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -153,13 +153,3 @@ def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
         default=DEFAULT_EMBEDDER,
         e5=_E5_SMALL,
     )
-
-
-def load_reranker(name: str) -> Callable[[str, str], float]:
-    """Return the score in [0, 1] of a query and a text by a cross-encoder; raises as `load_embedder`."""
-    provider, _colon, model = name.partition(":")
-    if provider == "fastembed" and model:
-        from gigamind.retrieval.fastembed import load_cross_encoder
-
-        return load_cross_encoder(model)
-    raise InputError('unknown reranker "{name}": use fastembed:<model or folder>', name=name)

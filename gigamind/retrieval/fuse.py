@@ -11,15 +11,9 @@ import numpy.typing as npt
 
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.index import VectorIndex
-from gigamind.retrieval.settings import DEFAULT_TITLE_WEIGHT
+from gigamind.retrieval.settings import DEFAULT_TITLE_WEIGHT, RetrievalSettings
 
 BOOST = 0.2  # β in the specification
-
-
-def boosts(centralities: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the factor of each note's base_score: 1 + β * centrality, in [1, 1 + β] for centralities in [0, 1]."""
-    return 1.0 + BOOST * centralities
-
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -63,11 +57,20 @@ class Fusion:
     """Weights of dense and sparse scores."""
 
     alpha: float  # weight of the dense score, in [0, 1]; 1 in semantic mode, 0 in keyword mode
-    boosts: Floats  # of base_score by the graph rerank, shape (notes,); 1.0 if it is off
+    boosts: (
+        Floats  # of base_score: 1 + β * centrality with the graph rerank, else 1.0, shape (notes,)
+    )
     topk: int
     low: float = 0.0  # cosine that counts 0
     ceiling: float = 1.0  # highest sum of both scores
     title: float = DEFAULT_TITLE_WEIGHT  # points of balanced fusion for a whole title or alias
+
+    @classmethod
+    def of(cls, settings: RetrievalSettings, centralities: Floats) -> "Fusion":
+        """Return the weights of these settings, for notes with these centralities in the link graph."""
+        moved = centralities if settings.graph_rerank else np.zeros(len(centralities))
+        share, title = settings.semantic_share, settings.title_weight
+        return cls(share, 1.0 + BOOST * moved, settings.topk, title=title)
 
     def semantic(self, cosines: Floats | float) -> Floats:
         """Return the weighted dense score for cosines of at least 0."""

@@ -8,7 +8,6 @@ The interface has two adapters: `edge.py` (Qdrant's engine in this process, the 
 server or cluster).  Both search exactly, because an evaluation must not measure errors of an approximate index.
 """
 
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -19,7 +18,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.retrieval.embed import Vectors, unit_rows
+from gigamind.retrieval.embed import Vectors
 from gigamind.spans import Passage, Span
 from gigamind.text import places_of, sentences, tokens, unwrapped
 
@@ -38,26 +37,6 @@ def cut(text: str) -> tuple[_Sentence, ...]:
         _Sentence(span, tuple(map(sys.intern, sorted(set(tokens(span.slice(text)))))))
         for span in sentences(unwrapped(text))
     )
-
-
-def evidence(
-    passage: Passage, sentences: Sequence[_Sentence], weights: Mapping[str, float]
-) -> Passage:
-    """Return the sentence (from `cut`) with the highest weight of query words (the first if equal), or the passage.
-
-    `weights` are inverse document frequencies of the query's tokens, >= 0.
-    """
-    best, best_weight = None, 0.0
-    for sentence in sentences:
-        if weights.keys().isdisjoint(sentence.tokens):  # true for most, and fast
-            continue
-        total = sum(weights[token] for token in sentence.tokens if token in weights)
-        if total > best_weight:
-            best, best_weight = sentence.span, total
-    if best is None:
-        return passage
-    start = passage.span.start + best.start
-    return Passage(passage.note, best.slice(passage.text), Span(start, start + len(best)))
 
 
 def highlights(passage: Passage, words: AbstractSet[str]) -> tuple[Span, ...]:
@@ -98,6 +77,23 @@ class Chunk:
     def indexed_sentences(self) -> tuple[_Sentence, ...]:
         """Sentences of the context, then of the passage; spans refer to the text that a sentence is from."""
         return (*cut(self.context), *self.sentences)
+
+    def evidence(self, weights: Mapping[str, float]) -> Passage:
+        """Return the sentence with the highest weight of query words (the first if equal), or the whole passage.
+
+        `weights` are inverse document frequencies of the query's tokens, >= 0.
+        """
+        passage, best, best_weight = self.passage, None, 0.0
+        for sentence in self.sentences:
+            if weights.keys().isdisjoint(sentence.tokens):  # true for most, and fast
+                continue
+            total = sum(weights[token] for token in sentence.tokens if token in weights)
+            if total > best_weight:
+                best, best_weight = sentence.span, total
+        if best is None:
+            return passage
+        start = passage.span.start + best.start
+        return Passage(passage.note, best.slice(passage.text), Span(start, start + len(best)))
 
     @property
     def payload(self) -> dict[str, str | int]:
@@ -140,14 +136,6 @@ def rounded(cosines: npt.ArrayLike) -> Cosines:
     """Round cosines to the precision that all engines agree on."""
     digits = np.asarray(cosines, dtype=np.float64).round(_DIGITS)
     return np.minimum(1.0, np.maximum(-1.0, digits))
-
-
-def unit(vectors: Vectors) -> Vectors:
-    """Return the vectors scaled to length 1, float32; a zero vector stays 0."""
-    if vectors.ndim == 1:
-        length = math.sqrt(vectors @ vectors)
-        return np.asarray(vectors / (length or 1.0), np.float32)
-    return unit_rows(vectors)
 
 
 def flat_reason(error: Exception) -> str:

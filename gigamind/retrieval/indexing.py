@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from gigamind.retrieval.cache import quiet
 from gigamind.retrieval.prepare import vector_content
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, default_cache_folder
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 
 class IndexOptions(BaseModel, extra="forbid", frozen=True):
@@ -63,7 +63,7 @@ def index_vault(options: IndexOptions) -> _IndexReport:
         embedding_api_base=options.embedding_api_base,
         cache=options.cache_dir or default_cache_folder(),
     )
-    content = vector_content(read_vault(options.notes), settings, quiet)
+    content = vector_content(Vault.read(options.notes), settings, quiet)
     client = connect(options.qdrant_url)
     try:
         collection = open_collection(content, client).collection

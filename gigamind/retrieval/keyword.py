@@ -110,37 +110,41 @@ class KeywordIndex:
                 **{name: stored[name] for name in _ARRAYS},
             )
 
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> "KeywordIndex":
+        """Fit `BM25Okapi` on the tokens of `texts`, and compile its counts and weights into postings.
 
-def build_keyword_index(texts: Sequence[str]) -> KeywordIndex:
-    """Fit `BM25Okapi` on the tokens of `texts`, and compile its counts and weights into postings.
+        Scores equal `BM25Okapi.get_scores` to 1e-9, as tests verify.
+        """
+        from rank_bm25 import BM25Okapi
 
-    Scores equal `BM25Okapi.get_scores` to 1e-9, as tests verify.
-    """
-    from rank_bm25 import BM25Okapi
-
-    if not any(map(tokens, texts)):  # BM25Okapi would divide by zero
-        starts, lengths = np.zeros(1, np.int64), np.zeros(len(texts), np.int32)
-        numbers, weights = np.empty(0, np.int32), np.empty(0)
-        return KeywordIndex({}, starts, numbers, weights, numbers, weights, lengths)
-    counts = _Counts()
-    # BM25Okapi would keep a dictionary per chunk: most of the memory of a build.
-    kept_elsewhere = {"doc_freqs": property(lambda _fitted: counts, lambda _fitted, _value: None)}
-    short: dict[int, Counter[str]] = {}
-    fitted = cast("Any", type("_Fitted", (BM25Okapi,), kept_elsewhere))(_tokenized(texts, short))
-    for of_chunk in short.values():
-        counts.append(of_chunk)
-    starts, chunks, occurrences = counts.postings([*range(len(texts)), *short])
-    found = np.diff(starts)[len(fitted.idf) :]  # chunks with a short word
-    of_short = np.log(len(texts) - found + 0.5) - np.log(found + 0.5)
-    of_short[of_short < 0] = fitted.epsilon * fitted.average_idf
-    idf = np.concatenate([list(fitted.idf.values()), of_short])
-    lengths = np.array(fitted.doc_len, np.int32)
-    saturation = fitted.k1 * (1 - fitted.b + fitted.b * lengths / fitted.avgdl)
-    shares = np.repeat(idf, np.diff(starts))
-    frequencies = occurrences * (fitted.k1 + 1)
-    frequencies /= occurrences + saturation[chunks]
-    shares *= frequencies
-    return KeywordIndex(dict(counts.rows), starts, chunks, shares, occurrences, idf, lengths)
+        if not any(map(tokens, texts)):  # BM25Okapi would divide by zero
+            starts, lengths = np.zeros(1, np.int64), np.zeros(len(texts), np.int32)
+            numbers, weights = np.empty(0, np.int32), np.empty(0)
+            return cls({}, starts, numbers, weights, numbers, weights, lengths)
+        counts = _Counts()
+        # BM25Okapi would keep a dictionary per chunk: most of the memory of a build.
+        kept_elsewhere = {
+            "doc_freqs": property(lambda _fitted: counts, lambda _fitted, _value: None)
+        }
+        short: dict[int, Counter[str]] = {}
+        fitted = cast("Any", type("_Fitted", (BM25Okapi,), kept_elsewhere))(
+            _tokenized(texts, short)
+        )
+        for of_chunk in short.values():
+            counts.append(of_chunk)
+        starts, chunks, occurrences = counts.postings([*range(len(texts)), *short])
+        found = np.diff(starts)[len(fitted.idf) :]  # chunks with a short word
+        of_short = np.log(len(texts) - found + 0.5) - np.log(found + 0.5)
+        of_short[of_short < 0] = fitted.epsilon * fitted.average_idf
+        idf = np.concatenate([list(fitted.idf.values()), of_short])
+        lengths = np.array(fitted.doc_len, np.int32)
+        saturation = fitted.k1 * (1 - fitted.b + fitted.b * lengths / fitted.avgdl)
+        shares = np.repeat(idf, np.diff(starts))
+        frequencies = occurrences * (fitted.k1 + 1)
+        frequencies /= occurrences + saturation[chunks]
+        shares *= frequencies
+        return cls(dict(counts.rows), starts, chunks, shares, occurrences, idf, lengths)
 
 
 def _tokenized(texts: Sequence[str], short: dict[int, Counter[str]]) -> Iterator[list[str]]:

@@ -3,22 +3,22 @@
 import contextlib
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 
-from gigamind.errors import IndexingError
+from gigamind.errors import IndexingError, InputError
 from gigamind.retrieval.balanced import Balance, cosine_scale
 from gigamind.retrieval.cache import Cache, Progress, cache_not_writable, embed_all, touch
 from gigamind.retrieval.chunk import CHUNKING_VERSION, chunk_notes
 from gigamind.retrieval.embed import Embedder
-from gigamind.retrieval.embedders import load_embedder, load_reranker
-from gigamind.retrieval.fuse import ChunkLayout
+from gigamind.retrieval.embedders import load_embedder
+from gigamind.retrieval.fuse import ChunkLayout, Fusion
 from gigamind.retrieval.index import Chunk, IndexContent, VectorIndex
-from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
-from gigamind.retrieval.retriever import Retriever, SemanticLeg, fusion_of
+from gigamind.retrieval.keyword import KeywordIndex
+from gigamind.retrieval.retriever import Retriever, SemanticLeg
 from gigamind.retrieval.settings import DEFAULT_CHUNK_CHARS, RetrievalSettings
 from gigamind.runs.folders import private_file
 from gigamind.vault.graph import centrality, link_graph
@@ -77,14 +77,24 @@ def open_retriever(
         layout=layout,
         keyword=keyword,
         semantic=semantic,
-        fusion=fusion_of(settings, centralities),
+        fusion=Fusion.of(settings, centralities),
         balance=balance,
         balanced=settings.balanced,
-        rerank_score=load_reranker(settings.rerank) if settings.rerank else None,
+        rerank_score=_load_reranker(settings.rerank) if settings.rerank else None,
     )
     if cache:
         cache.prune()
     return retriever
+
+
+def _load_reranker(name: str) -> Callable[[str, str], float]:
+    """Return the score in [0, 1] of a query and a text by a cross-encoder; raises as `load_embedder`."""
+    provider, _colon, model = name.partition(":")
+    if provider == "fastembed" and model:
+        from gigamind.retrieval.fastembed import load_cross_encoder
+
+        return load_cross_encoder(model)
+    raise InputError('unknown reranker "{name}": use fastembed:<model or folder>', name=name)
 
 
 def _content_key(vault: Vault, chunk_chars: int) -> str:
@@ -106,7 +116,7 @@ def _keyword_index(
             loaded = KeywordIndex.load(place)
             touch(place)
             return loaded
-    built = build_keyword_index([chunk.indexed_text for chunk in chunks])
+    built = KeywordIndex.of([chunk.indexed_text for chunk in chunks])
     if place:
         try:
             with private_file(place) as aside:

@@ -13,9 +13,9 @@ import numpy as np
 
 from gigamind.retrieval.balanced import Balance
 from gigamind.retrieval.embed import Embedder, Vectors
-from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion, Ints, Scored, boosts, score_notes
+from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion, Ints, Scored, score_notes
 from gigamind.retrieval.hit import Hit
-from gigamind.retrieval.index import Chunk, VectorIndex, evidence
+from gigamind.retrieval.index import Chunk, VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.spans import Passage
@@ -28,13 +28,6 @@ class SemanticLeg:
 
     embedder: Embedder
     index: VectorIndex
-
-
-def fusion_of(settings: RetrievalSettings, centralities: Floats) -> Fusion:
-    """Return the weights of these settings, for notes with these centralities in the link graph."""
-    moved = centralities if settings.graph_rerank else np.zeros(len(centralities))
-    share, title = settings.semantic_share, settings.title_weight
-    return Fusion(share, boosts(moved), settings.topk, title=title)
 
 
 @dataclass(frozen=True)
@@ -116,7 +109,7 @@ class Retriever(AbstractContextManager["Retriever"]):
         found: list[list[str]] = []
         rerank_score = cache(self.rerank_score) if self.rerank_score else None
         for setting in settings:
-            fusion = fusion_of(setting, self.centralities)
+            fusion = Fusion.of(setting, self.centralities)
             semantic = leg if setting.mode != "keyword" else None
             own = replace(self, fusion=fusion, semantic=semantic, balanced=setting.balanced)
             if setting.rerank:
@@ -165,7 +158,7 @@ class Retriever(AbstractContextManager["Retriever"]):
     def evidence(self, query: str, chunks: Iterable[Chunk]) -> list[Passage]:
         """Return what each chunk, of a hit or of any system, shows for the query: its matching sentence."""
         weights = {token: self.keyword.weight(token) for token in tokens(query)}
-        return [evidence(chunk.passage, chunk.sentences, weights) for chunk in chunks]
+        return [chunk.evidence(weights) for chunk in chunks]
 
     def chunks_of(self, query: str, notes: Iterable[str]) -> dict[str, Chunk]:
         """Return for each existing note the chunk with the most of the query's words; any system can name the notes."""
@@ -195,6 +188,18 @@ class Retriever(AbstractContextManager["Retriever"]):
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def recording(self) -> "tuple[Retriever, Retriever]":
+        """Return two retrievers over one index: the first computes and keeps every vector, the second reuses it."""
+        if self.semantic is None:
+            return self, self
+        leg, vectors = self.semantic, dict[str, Vectors]()
+        recorder = _Recorder(leg.embedder, vectors, recalls=False)
+        recalled = _Recorder(leg.embedder, vectors, recalls=True)
+        return (
+            replace(self, semantic=SemanticLeg(recorder, leg.index)),
+            replace(self, semantic=SemanticLeg(recalled, leg.index)),
+        )
+
 
 class _OfOneQuery:
     """An index searched with one vector only, whose shortlists are kept."""
@@ -206,19 +211,6 @@ class _OfOneQuery:
     def shortlist(self, query: Vectors, limit: int) -> tuple[Ints, Floats, float]:
         del query
         return self._shortlist(limit)
-
-
-def recording(retriever: Retriever) -> tuple[Retriever, Retriever]:
-    """Return two retrievers over one index: the first computes and keeps every vector, the second reuses it."""
-    if retriever.semantic is None:
-        return retriever, retriever
-    leg, vectors = retriever.semantic, dict[str, Vectors]()
-    recorder = _Recorder(leg.embedder, vectors, recalls=False)
-    recalled = _Recorder(leg.embedder, vectors, recalls=True)
-    return (
-        replace(retriever, semantic=SemanticLeg(recorder, leg.index)),
-        replace(retriever, semantic=SemanticLeg(recalled, leg.index)),
-    )
 
 
 class _Recorder:

@@ -28,16 +28,16 @@ from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.evaluation.inputs import context_of
 from gigamind.i18n import LANGUAGES, Language, _, translator
 from gigamind.judges.protocol import AnswerCase, Asking
-from gigamind.judges.quality_gate import QualityGate, load_quality_gate
-from gigamind.judges.search_qa.judge import load_search_qa
-from gigamind.llm.ask import LanguageModel, open_model
+from gigamind.judges.quality_gate import QualityGate
+from gigamind.judges.search_qa.judge import SearchQA
+from gigamind.llm.ask import LanguageModel
 from gigamind.llm.budget import Budget
 from gigamind.llm.client import on_loopback
 from gigamind.llm.ledger import PICO_PER_MICRO, SCRIPTED, Attempt, Ledger
 from gigamind.llm.limiter import Limiters
 from gigamind.llm.settings import ModelOptions, ModelSettings
 from gigamind.prompting.fences import Source, fence_key
-from gigamind.prompting.prompts import as_json, included_prompt
+from gigamind.prompting.prompts import Prompt, as_json
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever
@@ -46,7 +46,7 @@ from gigamind.spans import Span
 from gigamind.tasks.answers import NO_NOTES
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
-from gigamind.vault.notes import Note, Vault, read_vault
+from gigamind.vault.notes import Note, Vault
 
 _Feature = Literal["search_qa", "insight", "writing", "summary"]
 _MAX_CHARS = 200_000  # of notes given with a question
@@ -198,7 +198,7 @@ def _given(options: AskOptions) -> _Context:
 
 def _open_desk(options: ServiceOptions) -> _Desk:
     """Open the vault of the options for search; NotesError, IndexingError or EmbeddingError if that fails."""
-    vault = read_vault(options.notes)
+    vault = Vault.read(options.notes)
     retriever = open_retriever(
         vault, Identities(vault.notes), options.retrieval, lambda _done, _total: None
     )
@@ -295,17 +295,17 @@ class _Models:
         store = options.store or options.cache / "replies"
         self._fence_key = fence_key(store, options.store_mode)
         judge = options.judge or asset("judges") / "search_qa.toml"
-        self._judge = load_search_qa(judge, options.judge_lang)
+        self._judge = SearchQA.load(judge, options.judge_lang)
         if not options.second_look:
             self._judge = self._judge.looking_once()
         self._gates_of: dict[_Feature, QualityGate] = {
-            feature: load_quality_gate(
+            feature: QualityGate.load(
                 asset("judges") / "quality_gate.toml", feature, options.judge_lang
             )
             for feature in ("search_qa", "insight", "writing", "summary")
         }
         self._prompts = {
-            (name, language): included_prompt(
+            (name, language): Prompt.included(
                 name, language, ("nonce", "notes", "question", "task")
             )
             for name in (_SEARCH_CHAT, _ASSIST)
@@ -330,7 +330,7 @@ class _Models:
                 return adjust(fixed)
 
             paid = ledger, store, with_role, budget
-            return open_model(judging, *paid, model=model, limiters=limiters)
+            return LanguageModel.open(judging, *paid, model=model, limiters=limiters)
 
         self.judge_name = judging.model or ""
         self._answering = opened(

@@ -20,10 +20,8 @@ from gigamind.stats.intervals import (
     Figure,
     Interval,
     Matrix,
-    check_lengths,
     count,
     effective_items,
-    estimates,
     is_single,
     numbered,
     ratio,
@@ -32,6 +30,19 @@ from gigamind.stats.intervals import (
 from gigamind.stats.special import student_quantile
 
 _NOTHING = 1e-12  # relative to the sum of squares: rounding error of a constant column
+
+
+def _check_lengths(
+    what: str, left: npt.NDArray[np.generic], right: npt.NDArray[np.generic]
+) -> None:
+    """Check that two vectors belong to the same items.
+
+    Raises:
+        ValueError: they differ in length or are no vectors; `what` names both.
+    """
+    if left.ndim != 1 or left.shape != right.shape:
+        shapes = f"{left.shape} and {right.shape}"
+        raise ValueError(f"{what} are two equally long vectors, not {shapes}")
 
 
 def binary_agreement(
@@ -50,7 +61,7 @@ def binary_agreement(
     Raises:
         ValueError: the lengths of labels, verdicts or clusters differ.
     """
-    check_lengths("labels and verdicts", labels, verdicts)
+    _check_lengths("labels and verdicts", labels, verdicts)
     rows = np.stack(
         [labels & verdicts, ~labels & verdicts, labels & ~verdicts, ~labels & ~verdicts], axis=1
     ).astype(np.float64)
@@ -71,7 +82,9 @@ def binary_agreement(
         "cohen_kappa": (_kappa, everything),
     }
     shares = ("accuracy", "sensitivity", "specificity")
-    measured = estimates(rows, figures, seed=seed, label=label, shares=shares, clusters=clusters)
+    measured = Estimate.of_figures(
+        rows, figures, seed=seed, label=label, shares=shares, clusters=clusters
+    )
     sizes = [_size(stands, clusters) for stands in (labels, ~labels)]
     share = float(labels.mean()) if labels.size else 0.0
     kappa = _perfect(measured["cohen_kappa"], 2 * share * (1 - share), _size(everything, clusters))
@@ -95,7 +108,7 @@ def graded_agreement(
     Raises:
         ValueError: the lengths of labels, verdicts or clusters differ, or a value is not finite.
     """
-    check_lengths("labels and verdicts", labels, verdicts)
+    _check_lengths("labels and verdicts", labels, verdicts)
     if not (np.isfinite(labels).all() and np.isfinite(verdicts).all()):
         raise ValueError("not a finite number among the graded labels and verdicts")
     middle = float(labels.mean()) if labels.size else 0.0  # cancels; keeps the squares small
@@ -109,7 +122,7 @@ def graded_agreement(
         "mean_absolute_error": (lambda sums: sums[:, 6] / sums[:, 0], everything),
         "mean_error": (lambda sums: (sums[:, 2] - sums[:, 1]) / sums[:, 0], everything),
     }
-    measured = estimates(rows, figures, seed=seed, label=label, clusters=clusters)
+    measured = Estimate.of_figures(rows, figures, seed=seed, label=label, clusters=clusters)
     spread = 2 * float(l.var()) if l.size else 0.0
     kappa = _perfect(measured["quadratic_kappa"], spread, _size(everything, clusters))
     return measured | {"quadratic_kappa": kappa}
@@ -201,7 +214,7 @@ def reliability(
     Raises:
         ValueError: the lengths of the arguments differ, or a confidence is not in [0, 1].
     """
-    check_lengths("confidences and outcomes", confidences, outcomes)
+    _check_lengths("confidences and outcomes", confidences, outcomes)
     if not ((confidences >= 0) & (confidences <= 1)).all():
         raise ValueError("a confidence is not in [0, 1]")
     right = outcomes.astype(np.float64)
@@ -225,7 +238,9 @@ def reliability(
         "brier": (lambda sums: sums[:, 0] / sums[:, 1 : 1 + _BINS].sum(axis=1), everything),
         "calibration_error": (error, everything),
     }
-    measured = estimates(rows, figures, seed=seed, label=label, shares={"brier"}, clusters=groups)
+    measured = Estimate.of_figures(
+        rows, figures, seed=seed, label=label, shares={"brier"}, clusters=groups
+    )
     return measured, reliability_bins(confidences, outcomes, clusters=groups)
 
 
@@ -329,7 +344,7 @@ def corrected_mean(
     Raises:
         ValueError: lengths differ, or a value is not in [0, 1].
     """
-    check_lengths("labels and verdicts", labels, verdicts)
+    _check_lengths("labels and verdicts", labels, verdicts)
     if not all(((values >= 0) & (values <= 1)).all() for values in (labels, verdicts, unlabelled)):
         raise ValueError("a label or verdict is not in [0, 1]")
     groups = numbered(clusters, labels.size + unlabelled.size)
@@ -419,3 +434,60 @@ def _corrected_interval(
     arm = student_quantile((1 + confidence) / 2, degrees) * max(0.0, variance) ** 0.5
     low, high = min(value, middle - arm), max(value, middle + arm)
     return Interval(max(0.0, low), min(1.0, high), confidence)
+
+
+# Variance components of scores: of items, of a system's answers to one item, of a judge's verdicts on one answer.
+# Method of moments in the one-way random effects model, unbalanced groups allowed (Searle, Casella, McCulloch,
+# "Variance Components", 1992, chapter 3).  Components are in squared units of the score; an estimate below 0 is 0.
+
+
+@dataclass(frozen=True, slots=True)
+class _Components:
+    """Variances of one score; `system` and `judge` add up to the variance within an item."""
+
+    item: float
+    system: float
+    judge: float | None  # None if no two scores are of equal answers; then part of `system`
+    items: int
+    scores: int
+
+    @property
+    def more_repeats(self) -> float:
+        """Return the share by which an interval of the mean narrows with twice the repeats; with twice the items 29 %.
+
+        Its variance is (`item` + (`system` + `judge`) / repeats) / items; its width is the root.
+        """
+        noise = (self.system + (self.judge or 0.0)) * self.items / self.scores
+        total = self.item + noise
+        return 1 - ((self.item + noise / 2) / total) ** 0.5 if total else 0.0
+
+
+def variance_components(scores: Matrix, items: Clusters, answers: Clusters) -> _Components | None:
+    """Return the components of finite scores; None with a single item, or if no item has two scores.
+
+    With a groups of sizes n_i, N scores and mean squares MSA between and MSE within items, `item` is (MSA - MSE) / n_0,
+    n_0 = (N - sum n_i^2 / N) / (a - 1).  `judge` is the mean square within equal answers, `system` is MSE less `judge`.
+
+    Args:
+        items: item of each score.
+        answers: answer of each score; equal numbers for equal answers to one item.
+    """
+    groups, n = numbered(items, scores.size), scores.size
+    within, judge = _mean_square(scores, groups), _mean_square(scores, answers)
+    a = count(groups)
+    if within is None or a == 1:
+        return None
+    sizes = np.bincount(groups)
+    between = sizes @ (summed(scores, groups) / sizes - scores.mean()) ** 2 / (a - 1)
+    item = (between - within) * (a - 1) / (n - (sizes**2).sum() / n)
+    system = within - (judge or 0.0)
+    return _Components(max(0.0, float(item)), max(0.0, system), judge, a, n)
+
+
+def _mean_square(scores: Matrix, groups: Clusters) -> float | None:
+    """Return the mean square around the means of the groups; None if no group has two scores."""
+    places = numbered(groups, scores.size)
+    sizes = np.bincount(places)
+    degrees = scores.size - sizes.size
+    around = scores - (summed(scores, places) / sizes)[places]
+    return float(around @ around) / degrees if degrees else None

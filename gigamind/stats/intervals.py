@@ -18,8 +18,6 @@ import numpy.typing as npt
 
 from gigamind.stats.special import Matrix, student_quantile
 
-_NORMAL = NormalDist()
-
 Clusters = npt.NDArray[np.intp]
 
 
@@ -48,17 +46,6 @@ def summed(values: npt.NDArray[np.float64], clusters: Clusters) -> npt.NDArray[n
     sums = np.zeros((clusters.max(initial=-1) + 1, *values.shape[1:]))
     np.add.at(sums, clusters, values)
     return sums
-
-
-def check_lengths(what: str, left: npt.NDArray[np.generic], right: npt.NDArray[np.generic]) -> None:
-    """Check that two vectors belong to the same items.
-
-    Raises:
-        ValueError: they differ in length or are no vectors; `what` names both.
-    """
-    if left.ndim != 1 or left.shape != right.shape:
-        shapes = f"{left.shape} and {right.shape}"
-        raise ValueError(f"{what} are two equally long vectors, not {shapes}")
 
 
 def count(clusters: Clusters) -> int:
@@ -113,7 +100,7 @@ class Interval:
         Zeros and ones have the largest spread of all values with a given mean, so the interval is conservative for
         others.
         """
-        z = _NORMAL.inv_cdf((1 + confidence) / 2)
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
         z2 = z * z
         middle = (mean + z2 / (2 * size)) / (1 + z2 / size)
         half = z * math.sqrt(mean * (1 - mean) / size + z2 / (4 * size * size)) / (1 + z2 / size)
@@ -164,14 +151,14 @@ def _ratio_intervals(
 
     Denominators are not negative; resamples in which they sum to 0 are left out.  None for a column with only zeros.
     """
-    width = numerators.shape[1]
     if not len(numerators):
-        return [None] * width
+        return [None] * numerators.shape[1]
     both = summable(np.hstack([numerators, denominators]))
-    sums = resampled_sums(both, seed=seed, label=label)
-    over, under = sums[:, :width], sums[:, width:]
+    over, under = np.hsplit(resampled_sums(both, seed=seed, label=label), 2)
     return [
-        percentile_interval(over[kept, column] / under[kept, column]) if kept.any() else None
+        percentile_intervals((over[kept, column] / under[kept, column])[:, np.newaxis])[0]
+        if kept.any()
+        else None
         for column, kept in enumerate(under.T > 0)
     ]
 
@@ -204,13 +191,8 @@ def summable(values: Matrix) -> Matrix:
     return whole / scale
 
 
-def percentile_interval(figures: Matrix) -> Interval:
-    """Return the central 95 % of resampled figures, at least one."""
-    return percentile_intervals(figures[:, np.newaxis])[0]
-
-
 def percentile_intervals(figures: Matrix, confidence: float = CONFIDENCE) -> list[Interval]:
-    """Return the same for each column at once, as one call of `np.percentile` is slow."""
+    """Return the central part of each column of resampled figures; one call of `np.percentile` per column is slow."""
     tail = 50 * (1 - confidence)
     ends = np.percentile(figures, [tail, 100 - tail], axis=0, method="linear")
     return [Interval(low, high, confidence) for low, high in ends.T.tolist()]
@@ -223,44 +205,6 @@ def _same_rows(measured: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.int
         groups.setdefault(measured[:, column].tobytes(), []).append(column)
     split = [(np.flatnonzero(measured[:, columns[0]]), columns) for columns in groups.values()]
     return [(rows, columns) for rows, columns in split if rows.size]
-
-
-def bca_intervals(
-    values: Matrix, *, seed: int, label: str, confidence: float = CONFIDENCE
-) -> list[Interval]:
-    """Return the interval of each column's mean of finite values; one item, or equal values, give `low == high`."""
-    least = values.min(axis=0)
-    # Relative to the smallest value, equal values are 0 and stay exact.
-    above = summable(values - least)
-    sums = resampled_sums(above, seed=seed, label=label)
-    intervals: list[Interval] = []
-    for column, start in enumerate(least):
-        most = float(values[:, column].max())
-        ends = _ends(above[:, column], sums[:, column], confidence)
-        low, high = (min(float(start) + end, most) for end in ends)
-        intervals.append(Interval(low, high, confidence))
-    return intervals
-
-
-def _ends(values: Matrix, sums: Matrix, confidence: float) -> tuple[float, float]:
-    """Return the ends of the interval of the mean of one column of `summable` values, all at least 0."""
-    if not values.any():
-        return 0.0, 0.0
-    # The standard deviations between the observed sum and the median of the resampled; ties count half.
-    total = values.sum()
-    below = float((sums < total).mean() + (sums <= total).mean()) / 2
-    # With few resamples all may be on one side, with an infinite normal deviate.
-    edge = 0.5 / sums.size
-    bias = _NORMAL.inv_cdf(min(max(below, edge), 1 - edge))
-    # The jackknife acceleration of a mean, skewness / (6 sqrt n), in (-1/6, 1/6).
-    relative = values / values.max()  # cubes of very small values would vanish
-    centred = relative - relative.mean()
-    acceleration = float((centred**3).sum() / (6 * (centred**2).sum() ** 1.5))
-    half = _NORMAL.inv_cdf((1 + confidence) / 2)
-    shifted = (bias + z for z in (-half, half))
-    tails = [100 * _NORMAL.cdf(bias + z / (1 - acceleration * z)) for z in shifted]
-    low, high = np.percentile(sums, tails, method="linear") / len(values)
-    return float(low), float(high)
 
 
 _FEW = 5  # hits or misses
@@ -397,35 +341,80 @@ class Estimate:
         ends = Interval(exp(difference - arm), exp(difference + arm), confidence)
         return cls(exp(difference), ends, n, n)
 
+    @classmethod
+    def of_figures(
+        cls,
+        rows: Matrix,
+        figures: Mapping[str, tuple[Figure, Booleans]],
+        *,
+        seed: int,
+        label: str,
+        shares: Collection[str] = (),
+        clusters: Clusters | None = None,
+    ) -> "dict[str, Estimate]":
+        """Return each figure of the column sums of `rows`, n items x m columns, with its percentile bootstrap interval.
 
-def estimates(
-    rows: Matrix,
-    figures: Mapping[str, tuple[Figure, Booleans]],
-    *,
-    seed: int,
-    label: str,
-    shares: Collection[str] = (),
-    clusters: Clusters | None = None,
-) -> dict[str, Estimate]:
-    """Return each figure of the column sums of `rows`, n items x m columns, with its percentile bootstrap interval.
+        Whole rows are resampled, rows of a cluster together, without resamples for which a figure is undefined. If all
+        resamples agree, a mean of values in [0, 1] gets the interval of `_widened`, and other figures get none.
 
-    Whole rows are resampled, rows of a cluster together, without resamples for which a figure is undefined. If all
-    resamples agree, a mean of values in [0, 1] gets the interval of `_widened`, and other figures get none.
+        Args:
+            figures: name -> the figure, and a mask of the items that it uses.
+            shares: figures that are means of values in [0, 1] over the items they use.
+        """
+        if not len(rows):
+            return dict.fromkeys(figures, cls(None, None, 0, 0))
+        groups = numbered(clusters, len(rows))
+        exact = summable(summed(rows, groups))
+        observed = exact.sum(axis=0)[np.newaxis]
+        drawn = resampled_sums(exact, seed=seed, label=label)
+        return {
+            name: _estimate(of, groups[stands], observed, drawn, is_share=name in shares)
+            for name, (of, stands) in figures.items()
+        }
 
-    Args:
-        figures: name -> the figure, and a mask of the items that it uses.
-        shares: figures that are means of values in [0, 1] over the items they use.
-    """
-    if not len(rows):
-        return dict.fromkeys(figures, Estimate(None, None, 0, 0))
-    groups = numbered(clusters, len(rows))
-    exact = summable(summed(rows, groups))
-    observed = exact.sum(axis=0)[np.newaxis]
-    drawn = resampled_sums(exact, seed=seed, label=label)
-    return {
-        name: _estimate(of, groups[stands], observed, drawn, is_share=name in shares)
-        for name, (of, stands) in figures.items()
-    }
+    @classmethod
+    def ratios(
+        cls,
+        rows: Sequence[Mapping[str, tuple[int, int]]],
+        names: Sequence[str],
+        *,
+        seed: int,
+        label: str,
+    ) -> "dict[str, Estimate]":
+        """Return each figure as the sum of its numerators by that of its denominators; `n` counts items in the latter.
+
+        `rows` are both of each item, by name; `label` determines the random draws of the intervals, with `seed`.
+        """
+        table = np.array([[row[name] for name in names] for row in rows], dtype=np.float64)
+        over, under = table.reshape(len(rows), len(names), 2).transpose(2, 0, 1)
+        intervals = _bounded_ratios(over, under, seed=seed, label=label)
+        wholes, counts = under.sum(axis=0), (under > 0).sum(axis=0)
+        return {
+            name: cls(float(part / whole) if whole else None, interval, int(n), int(n))
+            for name, part, whole, interval, n in zip(
+                names, over.sum(axis=0), wholes, intervals, counts, strict=True
+            )
+        }
+
+    @classmethod
+    def means(
+        cls,
+        items: Sequence[Mapping[str, float | None]],
+        names: Sequence[str],
+        *,
+        seed: int,
+        label: str,
+    ) -> "dict[str, Estimate]":
+        """Return the mean of each figure, in [0, 1], over the items that have it; `label` is as in `ratios`."""
+        rows = [[item.get(name) for name in names] for item in items]
+        table = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))  # None becomes NaN
+        columns = ([v for row in rows if (v := row[at]) is not None] for at in range(len(names)))
+        return {
+            name: cls(_mean(values), interval, len(values), len(values))
+            for name, values, interval in zip(
+                names, columns, bounded_means(table, seed=seed, label=label), strict=True
+            )
+        }
 
 
 def ratio(over: Matrix, under: Matrix) -> Matrix:
@@ -445,29 +434,12 @@ def _estimate(
         return Estimate(value, None, n, clusters)
     figures = of(drawn)
     defined = figures[~np.isnan(figures)]
-    interval = percentile_interval(defined) if defined.size else Interval(value, value)
+    interval = Interval(value, value)
+    if defined.size:
+        (interval,) = percentile_intervals(defined[:, np.newaxis])
     if is_share:
         return Estimate(value, _widened(interval, value, effective_items(groups)), n, clusters)
     return Estimate(value, None if _has_no_width(interval) else interval, n, clusters)
-
-
-def ratios(
-    rows: Sequence[Mapping[str, tuple[int, int]]], names: Sequence[str], *, seed: int, label: str
-) -> dict[str, Estimate]:
-    """Return each figure as the sum of its numerators by that of its denominators; `n` counts items in the latter.
-
-    `rows` are both of each item, by name; `label` determines the random draws of the intervals, with `seed`.
-    """
-    table = np.array([[row[name] for name in names] for row in rows], dtype=np.float64)
-    over, under = table.reshape(len(rows), len(names), 2).transpose(2, 0, 1)
-    intervals = _bounded_ratios(over, under, seed=seed, label=label)
-    wholes, counts = under.sum(axis=0), (under > 0).sum(axis=0)
-    return {
-        name: Estimate(float(part / whole) if whole else None, interval, int(n), int(n))
-        for name, part, whole, interval, n in zip(
-            names, over.sum(axis=0), wholes, intervals, counts, strict=True
-        )
-    }
 
 
 def averaged(rows: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:
@@ -477,21 +449,6 @@ def averaged(rows: Sequence[Mapping[str, float | None]]) -> dict[str, float | No
 
 
 _LEAST = 2  # measurements needed for a variance
-
-
-def means(
-    items: Sequence[Mapping[str, float | None]], names: Sequence[str], *, seed: int, label: str
-) -> dict[str, Estimate]:
-    """Return the mean of each figure, in [0, 1], over the items that have it; `label` is as in `ratios`."""
-    rows = [[item.get(name) for name in names] for item in items]
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))  # None becomes NaN
-    columns = ([v for row in rows if (v := row[at]) is not None] for at in range(len(names)))
-    return {
-        name: Estimate(_mean(values), interval, len(values), len(values))
-        for name, values, interval in zip(
-            names, columns, bounded_means(table, seed=seed, label=label), strict=True
-        )
-    }
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -10,12 +10,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import ceil, fsum, inf
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.stats.intervals import CONFIDENCE, Interval, Matrix, bca_intervals, summable
+from gigamind.stats.intervals import CONFIDENCE, Interval, Matrix, resampled_sums, summable
 from gigamind.stats.special import beta_quantile, binomial_cdf, binomial_pmf, student_quantile
 
 MIN_PAIRS = 6  # five changes in one direction give p = 2 / 2**5 = 0.0625, above 0.05
@@ -279,7 +280,7 @@ def compare_metrics(
     intervals: dict[str, Interval] = {}
     for metrics in by_length.values():
         differences = np.stack([pairs[m][1] - pairs[m][0] for m in metrics], axis=1)
-        drawn = bca_intervals(differences, seed=seed, label=label, confidence=confidence)
+        drawn = _bca_intervals(differences, seed=seed, label=label, confidence=confidence)
         intervals.update(zip(metrics, drawn, strict=True))
     return {
         metric: _compare(*values, intervals[metric], seed, label)
@@ -379,3 +380,42 @@ def _detectable_in(differences: Matrix, changed: int) -> float | None:
     all_equal = differences.min() == differences.max()
     deviation = 0.0 if all_equal else float(np.std(differences, ddof=1))
     return _detectable_graded(differences.size, deviation, changed=changed, size=size)
+
+
+def _bca_intervals(
+    values: Matrix, *, seed: int, label: str, confidence: float = CONFIDENCE
+) -> list[Interval]:
+    """Return the interval of each column's mean of finite values; one item, or equal values, give `low == high`."""
+    least = values.min(axis=0)
+    # Relative to the smallest value, equal values are 0 and stay exact.
+    above = summable(values - least)
+    sums = resampled_sums(above, seed=seed, label=label)
+    intervals: list[Interval] = []
+    for column, start in enumerate(least):
+        most = float(values[:, column].max())
+        ends = _ends(above[:, column], sums[:, column], confidence)
+        low, high = (min(float(start) + end, most) for end in ends)
+        intervals.append(Interval(low, high, confidence))
+    return intervals
+
+
+def _ends(values: Matrix, sums: Matrix, confidence: float) -> tuple[float, float]:
+    """Return the ends of the interval of the mean of one column of `summable` values, all at least 0."""
+    if not values.any():
+        return 0.0, 0.0
+    # The standard deviations between the observed sum and the median of the resampled; ties count half.
+    total = values.sum()
+    below = float((sums < total).mean() + (sums <= total).mean()) / 2
+    # With few resamples all may be on one side, with an infinite normal deviate.
+    edge = 0.5 / sums.size
+    normal = NormalDist()
+    bias = normal.inv_cdf(min(max(below, edge), 1 - edge))
+    # The jackknife acceleration of a mean, skewness / (6 sqrt n), in (-1/6, 1/6).
+    relative = values / values.max()  # cubes of very small values would vanish
+    centred = relative - relative.mean()
+    acceleration = float((centred**3).sum() / (6 * (centred**2).sum() ** 1.5))
+    half = normal.inv_cdf((1 + confidence) / 2)
+    shifted = (bias + z for z in (-half, half))
+    tails = [100 * normal.cdf(bias + z / (1 - acceleration * z)) for z in shifted]
+    low, high = np.percentile(sums, tails, method="linear") / len(values)
+    return float(low), float(high)

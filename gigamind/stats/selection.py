@@ -10,6 +10,7 @@ Without it, many small gains beside rare unobserved losses pass as a gain in mos
 import hashlib
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +18,6 @@ import numpy.typing as npt
 from gigamind.stats.intervals import CONFIDENCE, Interval, Matrix, summable
 from gigamind.stats.special import student_quantile
 
-LEVEL = 0.03
-"""Chance to switch where no setting is better.  No data chose it: it is that of `stats.changes`, for its reason."""
-FOLDS = 5
-PARTITIONS = 20
-MIN_ITEMS = 2 * FOLDS
 _FLIPS = 4_999
 _BLOCK = 1 << 20  # signs in memory at once
 _TIE = 1e-9
@@ -31,6 +27,12 @@ _POWER_DEVIATIONS = 0.8416  # normal quantile of 0.8
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The choice among m columns, the first of which is the reference."""
+
+    # Chance to switch where no setting is better; no data chose it: it is that of `stats.changes`, for its reason.
+    LEVEL: ClassVar = 0.03
+    FOLDS: ClassVar = 5
+    PARTITIONS: ClassVar = 20
+    MIN_ITEMS: ClassVar = 2 * FOLDS
 
     # among the columns that are significantly better, the first whose mean is within a standard error of the best
     # (Breiman's rule, by paired differences); the reference, 0, if there are none
@@ -51,51 +53,51 @@ class Selection:
         low, high = float(self.lows[column]), float(self.highs[column])
         return value, Interval(min(low, value), max(high, value), CONFIDENCE)
 
+    @classmethod
+    def of(cls, values: Matrix, *, seed: int, label: str) -> "Selection":
+        """Choose a setting by `values`, n items x m settings, in [0, 1]: 0 is the reference, earlier columns win ties.
 
-def select(values: Matrix, *, seed: int, label: str) -> Selection:
-    """Choose among settings by `values`, n items x m settings, in [0, 1]: 0 is the reference, earlier columns win ties.
-
-    Raises:
-        ValueError: a value is not in [0, 1], there is one column, or there are fewer than `MIN_ITEMS` items.
-    """
-    items, columns = values.shape
-    if items < MIN_ITEMS or columns < 2:  # noqa: PLR2004  the reference, and what to choose
-        raise ValueError(f"too few items or settings: {items} items x {columns} settings")
-    if not ((values >= 0) & (values <= 1)).all():
-        raise ValueError("a value is not in [0, 1]")
-    # Exact in any order of summation, so that equal settings tie.
-    gains = summable(values - values[:, :1])
-    means = gains.mean(axis=0)
-    best = int(np.argmax(means))
-    picked, fold_gains, out_of_fold = _out_of_fold(gains, seed, label)
-    unseen = np.vstack([gains, np.full(columns, -1.0)])
-    unseen[-1, 0] = 0.0
-    p_values, critical = _tested(unseen, seed, label)
-    sure = (p_values <= LEVEL) & (means > 0)
-    reach = critical * np.sqrt(unseen.var(axis=0) / max(len(unseen) - critical**2, _TIE))
-    half_widths = (
-        student_quantile(CONFIDENCE + LEVEL, items - 1)
-        * gains.std(axis=0, ddof=1)
-        / math.sqrt(items)
-    )
-    # The mean at which the statistic, with its added loss of 1, passes `critical` in 80 of 100 samples.
-    other = gains[:, 1 + int(np.argmax(means[1:]))]
-    variance, detectable = float(other.var(ddof=1)), None
-    if variance and items > critical**2:
-        spread = math.sqrt((variance + 1 / items) / items)
-        detectable = 1 / items + spread * (critical + _POWER_DEVIATIONS)
-    return Selection(
-        chosen=_preferred(gains, sure) if sure.any() else 0,
-        best=best,
-        gains=means,
-        p_values=p_values,
-        lows=np.where(gains.any(axis=0), np.maximum(-1.0, unseen.mean(axis=0) - reach), 0.0),
-        highs=np.minimum(1.0, means + half_widths),
-        selection_bias=float(means[best]) - out_of_fold,
-        picked=picked,
-        fold_gains=fold_gains,
-        detectable=detectable,
-    )
+        Raises:
+            ValueError: a value is not in [0, 1], there is one column, or there are fewer than `MIN_ITEMS` items.
+        """
+        items, columns = values.shape
+        if items < cls.MIN_ITEMS or columns < 2:  # noqa: PLR2004  the reference, and what to choose
+            raise ValueError(f"too few items or settings: {items} items x {columns} settings")
+        if not ((values >= 0) & (values <= 1)).all():
+            raise ValueError("a value is not in [0, 1]")
+        # Exact in any order of summation, so that equal settings tie.
+        gains = summable(values - values[:, :1])
+        means = gains.mean(axis=0)
+        best = int(np.argmax(means))
+        picked, fold_gains, out_of_fold = _out_of_fold(gains, seed, label)
+        unseen = np.vstack([gains, np.full(columns, -1.0)])
+        unseen[-1, 0] = 0.0
+        p_values, critical = _tested(unseen, seed, label)
+        sure = (p_values <= cls.LEVEL) & (means > 0)
+        reach = critical * np.sqrt(unseen.var(axis=0) / max(len(unseen) - critical**2, _TIE))
+        half_widths = (
+            student_quantile(CONFIDENCE + cls.LEVEL, items - 1)
+            * gains.std(axis=0, ddof=1)
+            / math.sqrt(items)
+        )
+        # The mean at which the statistic, with its added loss of 1, passes `critical` in 80 of 100 samples.
+        other = gains[:, 1 + int(np.argmax(means[1:]))]
+        variance, detectable = float(other.var(ddof=1)), None
+        if variance and items > critical**2:
+            spread = math.sqrt((variance + 1 / items) / items)
+            detectable = 1 / items + spread * (critical + _POWER_DEVIATIONS)
+        return cls(
+            chosen=_preferred(gains, sure) if sure.any() else 0,
+            best=best,
+            gains=means,
+            p_values=p_values,
+            lows=np.where(gains.any(axis=0), np.maximum(-1.0, unseen.mean(axis=0) - reach), 0.0),
+            highs=np.minimum(1.0, means + half_widths),
+            selection_bias=float(means[best]) - out_of_fold,
+            picked=picked,
+            fold_gains=fold_gains,
+            detectable=detectable,
+        )
 
 
 def _preferred(gains: Matrix, among: npt.NDArray[np.bool_]) -> int:
@@ -112,16 +114,16 @@ def _out_of_fold(gains: Matrix, seed: int, label: str) -> tuple[Matrix, Matrix, 
     digest = hashlib.sha256(f"{seed}\0{label}\0folds".encode()).digest()
     generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
     times, gained, counts = np.zeros(columns), np.zeros(columns), np.zeros(columns)
-    for _ in range(PARTITIONS):
+    for _ in range(Selection.PARTITIONS):
         fold_of: npt.NDArray[np.int64] = generator.permutation(
-            np.arange(items, dtype=np.int64) % FOLDS
+            np.arange(items, dtype=np.int64) % Selection.FOLDS
         )
-        sums = np.zeros((FOLDS, columns))
+        sums = np.zeros((Selection.FOLDS, columns))
         np.add.at(sums, fold_of, gains)
         picks = np.argmax(sums.sum(axis=0) - sums, axis=1)
         np.add.at(times, picks, 1.0)
-        np.add.at(gained, picks, sums[np.arange(FOLDS), picks])
-        np.add.at(counts, picks, np.bincount(fold_of, minlength=FOLDS).astype(np.float64))
+        np.add.at(gained, picks, sums[np.arange(Selection.FOLDS), picks])
+        np.add.at(counts, picks, np.bincount(fold_of, minlength=Selection.FOLDS).astype(np.float64))
     with np.errstate(invalid="ignore"):
         means: Matrix = gained / counts
     return times / times.sum(), means, float(gained.sum() / counts.sum())
@@ -138,7 +140,7 @@ def _tested(gains: Matrix, seed: int, label: str) -> tuple[Matrix, float]:
     observed = scaled.sum(axis=0)
     largest = np.sort(np.concatenate([*_turned(scaled, f"{seed}\0{label}"), [observed.max()]]))
     p_values[moved] = 1 - np.searchsorted(largest, observed - _TIE) / largest.size
-    return p_values, float(np.quantile(largest, 1 - LEVEL, method="higher"))
+    return p_values, float(np.quantile(largest, 1 - Selection.LEVEL, method="higher"))
 
 
 def _turned(scaled: Matrix, stream: str) -> list[Matrix]:

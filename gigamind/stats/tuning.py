@@ -6,7 +6,7 @@ whole clusters. The gain is the difference of the balanced accuracies, weighted 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,6 @@ from gigamind.stats.intervals import (
     summed,
 )
 
-FOLDS = 5
 _LEAST_CHANGED = 6  # clusters with other verdicts; fewer can all be better by chance
 
 
@@ -38,6 +37,7 @@ class LabelledItems:
     weights: Matrix
     clusters: Clusters
     folds: npt.NDArray[np.intp]  # in [0, FOLDS)
+    FOLDS: ClassVar = 5
 
     def cross_validate(self, pick: "Pick[_Choice]", *, seed: int) -> "Gain":
         """Return the gain of what `pick` chooses; both values of the truth must occur."""
@@ -45,7 +45,21 @@ class LabelledItems:
         for fold in np.unique(self.folds):
             out = self.folds == fold
             tuned[out] = pick(~out)[1][out]
-        return _gain_of(self, tuned, seed=seed)
+        yes, no = self.weights * self.truth, self.weights * ~self.truth
+        old, new = self.verdicts.astype(float), tuned.astype(float)
+        rows = np.stack([yes, no, yes * old, no * (1 - old), yes * new, no * (1 - new)], axis=1)
+        sums = summable(summed(rows, numbered(self.clusters, len(rows))))
+
+        def balanced(of: Matrix, at: int) -> Matrix:
+            return (ratio(of[:, at], of[:, 0]) + ratio(of[:, at + 1], of[:, 1])) / 2
+
+        drawn = resampled_sums(sums, seed=seed, label="gain")
+        gains = balanced(drawn, 4) - balanced(drawn, 2)
+        (interval,) = percentile_intervals(gains[~np.isnan(gains)][:, np.newaxis])
+        whole = sums.sum(axis=0)[np.newaxis]
+        before, after = (float(balanced(whole, at)[0]) for at in (2, 4))
+        changed = self.clusters[tuned != self.verdicts]
+        return Gain(after - before, interval, before, after, count(changed) if changed.size else 0)
 
     def pick_thresholds(
         self, scores: Matrix, groups: npt.NDArray[np.intp], current: Mapping[int, float]
@@ -82,11 +96,8 @@ class LabelledItems:
             best, chosen = 0.0, None
             for at in range(verdicts.shape[1]):
                 used = train & known[:, at]
-                if (
-                    known[~train, at].all()
-                    and self.truth[used].any()
-                    and not self.truth[used].all()
-                ):
+                truth = self.truth[used]
+                if known[~train, at].all() and truth.any() and not truth.all():
                     yes, no = self.weights * self.truth * used, self.weights * ~self.truth * used
                     more = np.where(used, verdicts[:, at] - self.verdicts, 0.0)
                     gain = float(more @ yes / yes.sum() - more @ no / no.sum())
@@ -123,25 +134,6 @@ _Choice = TypeVar("_Choice")
 
 Pick = Callable[[Booleans], tuple[_Choice, Booleans]]
 """Returns the choice by the items of a mask, and its verdicts on all items."""
-
-
-def _gain_of(items: LabelledItems, tuned: Booleans, *, seed: int) -> Gain:
-    """Return the gain of other verdicts on the same items."""
-    yes, no = items.weights * items.truth, items.weights * ~items.truth
-    old, new = items.verdicts.astype(float), tuned.astype(float)
-    rows = np.stack([yes, no, yes * old, no * (1 - old), yes * new, no * (1 - new)], axis=1)
-    sums = summable(summed(rows, numbered(items.clusters, len(rows))))
-
-    def balanced(of: Matrix, at: int) -> Matrix:
-        return (ratio(of[:, at], of[:, 0]) + ratio(of[:, at + 1], of[:, 1])) / 2
-
-    drawn = resampled_sums(sums, seed=seed, label="gain")
-    gains = balanced(drawn, 4) - balanced(drawn, 2)
-    (interval,) = percentile_intervals(gains[~np.isnan(gains)][:, np.newaxis])
-    whole = sums.sum(axis=0)[np.newaxis]
-    before, after = (float(balanced(whole, at)[0]) for at in (2, 4))
-    changed = items.clusters[tuned != items.verdicts]
-    return Gain(after - before, interval, before, after, count(changed) if changed.size else 0)
 
 
 _DIGITS = 4  # of a threshold

@@ -29,10 +29,8 @@ from gigamind.interop.ranking import (
     Reply,
     RunFile,
     parse_hits,
-    parse_reply,
     read_json_run,
     read_run_file,
-    recorded_reply,
 )
 from gigamind.loading import file_named, read_fields
 from gigamind.records.judged import Count, Report, Share
@@ -222,7 +220,7 @@ class _AnswerPreset(Endpoint[Reply]):
                 context if isinstance(context, str) else self.fields_of(context)
                 for context in listed
             ]
-        return parse_reply((answer, contexts))
+        return Reply.parse((answer, contexts))
 
 
 def _at(value: object, path: str) -> object:
@@ -319,9 +317,9 @@ ANSWERS: Dialect[Reply] = Dialect(
     parameters=_("a question"),
     endpoint=_AnswerPreset,
     arguments=lambda text: {"question": text},
-    read=parse_reply,
+    read=Reply.parse,
     read_run=lambda path: read_json_run(
-        path, recorded_reply, '{"id": ..., "answer": ..., "contexts": [...]}'
+        path, Reply.recorded, '{"id": ..., "answer": ..., "contexts": [...]}'
     ),
     absent=_no_answer,
 )

@@ -66,6 +66,22 @@ class Document:
         behind = bisect_right(self.blocks, place, key=lambda block: block.span.start)
         return self.blocks[behind - 1] if behind else None
 
+    @classmethod
+    def parse(cls, text: str) -> "Document":
+        """Parse a whole note, including byte order mark and frontmatter. Time and memory are linear in the text."""
+        front = frontmatter.split(text)
+        reader = _Reader(text, front.body_start)
+        reader.read()
+        return cls(
+            frontmatter=front.fields,
+            body_start=front.body_start,
+            headings=tuple(reader.headings),
+            links=tuple(reader.links),
+            blocks=tuple(reader.blocks),
+            warnings=front.warnings,
+            running=tuple(reader.running()),
+        )
+
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 # ![[img.png|100x145]], ![alt|100](img.png)
@@ -129,22 +145,6 @@ _KINDS: dict[str, _BlockKind] = {
     "FootnoteDefinition": "footnote",
     "Rule": "rule",
 }
-
-
-def parse(text: str) -> Document:
-    """Parse a whole note, including byte order mark and frontmatter. Time and memory are linear in the text."""
-    front = frontmatter.split(text)
-    reader = _Reader(text, front.body_start)
-    reader.read()
-    return Document(
-        frontmatter=front.fields,
-        body_start=front.body_start,
-        headings=tuple(reader.headings),
-        links=tuple(reader.links),
-        blocks=tuple(reader.blocks),
-        warnings=front.warnings,
-        running=tuple(reader.running()),
-    )
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from typing import Literal, cast
 from gigamind.errors import NotesError, reason_of
 from gigamind.i18n import Message, Text, _, joined, n_
 from gigamind.vault.frontmatter import aliases, list_field, text_field
-from gigamind.vault.markdown import Document, parse
+from gigamind.vault.markdown import Document
 
 DEFAULT_EXCLUDES = (".git/", ".gigamind/", "node_modules/", ".DS_Store", "*.tmp", "*.swp")
 _EVALUATION = "eval"  # default folder of datasets and results; only its notes count
@@ -70,61 +70,60 @@ class Vault:
         at = bisect_left(self.notes, path, key=lambda note: note.path)
         return self.notes[at] if at < len(self.notes) and self.notes[at].path == path else None
 
+    @classmethod
+    def read(
+        cls,
+        root: Path,
+        exclude: Sequence[str] = (),
+        progress: Callable[[int, int], object] = lambda _read, _all: None,
+    ) -> "Vault":
+        """Read every `.md` file under `root`, except hidden ones, templates and what `exclude` names (see `walk`).
 
-def read_vault(
-    root: Path,
-    exclude: Sequence[str] = (),
-    progress: Callable[[int, int], object] = lambda _read, _all: None,
-) -> Vault:
-    """Read every `.md` file under `root`, except hidden ones, templates and what `exclude` names (see `walk`).
+        `progress` gets (read files, all files).
 
-    `progress` gets (read files, all files).
-
-    Raises:
-        NotesError: the folder is missing or unreadable, or has no readable note.
-    """
-    walked = walk(root, (*DEFAULT_EXCLUDES, *exclude, ".*"))
-    files: dict[str, _VaultFile] = {}
-    warnings = list(walked.warnings)
-    templates = _template_folders(root)
-    kept = [file for file in walked.files if not file.path.casefold().startswith(templates)]
-    if skipped := len(walked.files) - len(kept):
-        warnings.append(
-            n_(
+        Raises:
+            NotesError: the folder is missing or unreadable, or has no readable note.
+        """
+        walked = walk(root, (*DEFAULT_EXCLUDES, *exclude, ".*"))
+        files: dict[str, _VaultFile] = {}
+        warnings = list(walked.warnings)
+        templates = _template_folders(root)
+        kept = [file for file in walked.files if not file.path.casefold().startswith(templates)]
+        if skipped := len(walked.files) - len(kept):
+            warning = n_(
                 "{n} file in the folder of templates is not read as a note ({folders})",
                 "{n:,} files in the folders of templates are not read as notes ({folders})",
                 n=skipped,
                 folders=templates,
             )
-        )
-    for file in kept:
-        if file.path in files:
-            warnings.append(
-                _(
+            warnings.append(warning)
+        for file in kept:
+            if file.path in files:
+                warning = _(
                     "{file}: two files have this name in different Unicode forms; gigamind reads only one of them",
                     file=file.path,
                 )
+                warnings.append(warning)
+            elif file.path.lower().endswith(".md"):
+                files[file.path] = file
+        if not files:
+            raise NotesError(
+                "{folder}: no Markdown notes. Give the folder that contains the *.md files.",
+                folder=root,
             )
-        elif file.path.lower().endswith(".md"):
-            files[file.path] = file
-    if not files:
-        raise NotesError(
-            "{folder}: no Markdown notes. Give the folder that contains the *.md files.",
-            folder=root,
-        )
-    notes: list[Note] = []
-    for number, file in enumerate(files.values()):
-        progress(number, len(files))
-        try:
-            note, problems = _read_note(file)
-        except OSError as error:
-            warnings.append(_unreadable(file.path, error))
-            continue
-        notes.append(note)
-        warnings += [_("{place}: {reason}", place=note.path, reason=reason) for reason in problems]
-    if not notes:
-        raise NotesError(joined(warnings))
-    return Vault(root, tuple(notes), tuple(warnings))
+        notes: list[Note] = []
+        for number, file in enumerate(files.values()):
+            progress(number, len(files))
+            try:
+                note, problems = _read_note(file)
+            except OSError as error:
+                warnings.append(_unreadable(file.path, error))
+                continue
+            notes.append(note)
+            warnings += [_("{place}: {reason}", place=note.path, reason=why) for why in problems]
+        if not notes:
+            raise NotesError(joined(warnings))
+        return cls(root, tuple(notes), tuple(warnings))
 
 
 def _template_folders(root: Path) -> tuple[str, ...]:
@@ -141,7 +140,7 @@ def _template_folders(root: Path) -> tuple[str, ...]:
 def _read_note(file: _VaultFile) -> tuple[Note, tuple[Message, ...]]:
     content = file.location.read_bytes()
     text, problems = _decoded(content)
-    document = parse(text)
+    document = Document.parse(text)
     fields = document.frontmatter
     tags = (tag for text in list_field(fields, "tags") for tag in re.split(r"[,\s]+", text))
     note = Note(

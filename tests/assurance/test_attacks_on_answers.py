@@ -15,8 +15,9 @@ from gigamind.assurance.trials import OnTrial, load_on_trial
 from gigamind.errors import LlmError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
+from gigamind.judges.quotes import _speaks_to_judge
 from gigamind.judges.search_qa.segments import claims_of, pieces_of
-from gigamind.prompting.fences import looks_like_instructions, speaks_to_judge
+from gigamind.prompting.fences import looks_like_instructions
 from gigamind.spans import Span
 from gigamind.text import sentences
 from gigamind.vault.language import question_language
@@ -157,7 +158,7 @@ def is_true_or_is_seen(attack, quote):
         return True
     text = attack.attacked("search_qa").notes[0].text
     place = align(quote, text)
-    return isinstance(place, Aligned) and speaks_to_judge(text, place.span)
+    return isinstance(place, Aligned) and _speaks_to_judge(text, place.span)
 
 
 WITH_JSON = [attack for attack in OUTSIDE if "{" in attack.row.payload]
@@ -197,19 +198,19 @@ def test_the_line_of_the_attack_that_would_be_quoted_speaks_to_the_judge(attack)
     text = attack.attacked("search_qa").notes[0].text
     line = longest_line(attack.row.payload)
     start = text.rindex(line)
-    assert speaks_to_judge(text, Span(start, start + len(line)))
+    assert _speaks_to_judge(text, Span(start, start + len(line)))
 
 
 @each_in_a_note
 def test_what_the_note_says_beside_the_attack_is_still_proof(attack):
     text = attack.attacked("search_qa").notes[0].text
     first, *_ = sentences(attack.clean("search_qa").notes[0].text)
-    assert not speaks_to_judge(text, first)
+    assert not _speaks_to_judge(text, first)
 
 
 def test_of_75_sentences_in_payloads_60_speak_to_the_judge_and_every_payload_has_one():
     found = {
-        attack.row.id: [speaks_to_judge(text, one) for one in spans]
+        attack.row.id: [_speaks_to_judge(text, one) for one in spans]
         for attack in IN_NOTES
         for text, spans in [sentences_of_payload(attack)]
     }

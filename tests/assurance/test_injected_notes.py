@@ -15,7 +15,7 @@ from scripted_judges import LabelledAnswer, ScriptedJudge, judged_by
 from gigamind.assets import asset
 from gigamind.datasets.schema import AnswerLabels
 from gigamind.judges.protocol import AnswerCase
-from gigamind.judges.search_qa.judge import load_search_qa
+from gigamind.judges.search_qa.judge import SearchQA
 from gigamind.judges.search_qa.reply import ClaimFinding
 from gigamind.prompting.fences import Source
 
@@ -35,7 +35,7 @@ class Obeying(ScriptedJudge):
 
 @cache
 def search_qa():
-    return load_search_qa(asset("judges") / "search_qa.toml")
+    return SearchQA.load(asset("judges") / "search_qa.toml")
 
 
 def judgement_of(row, *, payload_only, quotes_payload):

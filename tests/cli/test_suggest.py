@@ -10,7 +10,7 @@ from gigamind.cli.suggestions import Suggested, _summary
 from gigamind.linking.features import MeantFeatures, NamedFeatures
 from gigamind.linking.insertion import LinkWriter
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 NOTES = {
     "RAG 아키텍처.md": "---\nlang: ko\naliases: [RAG 시스템]\n---\n구조.",
@@ -127,7 +127,7 @@ def test_all_notes_are_summed_up(suggest, tmp_path):
         f"        {reason}",
     ]
     rows = json.loads(suggest("--all", "--format", "json").stdout)
-    assert [row["note"] for row in rows] == [note.path for note in read_vault(tmp_path / "v").notes]
+    assert [row["note"] for row in rows] == [note.path for note in Vault.read(tmp_path / "v").notes]
 
 
 def test_every_suggestion_goes_into_a_file(suggest, tmp_path):
@@ -150,7 +150,7 @@ def test_a_summary_of_thousands_is_a_page_with_the_surest_first(tmp_path):
         (tmp_path / f"n{number:02}.md").write_text("gate " * 20, encoding="utf-8")
     for name in ("gate.md", "other.md"):
         (tmp_path / name).write_text("x", encoding="utf-8")
-    vault = read_vault(tmp_path)
+    vault = Vault.read(tmp_path)
     every = [
         Suggested(
             note,
@@ -177,7 +177,7 @@ def test_names_stand_before_phrases_where_nothing_tells_what_these_are_worth(
 ):
     for name in ("1b", "2a", "gate"):
         (tmp_path / f"{name}.md").write_text("gate", encoding="utf-8")
-    vault = read_vault(tmp_path)
+    vault = Vault.read(tmp_path)
     name, phrase = (suggestions_of(note, "gate", "gate.md")[0] for note in vault.notes[:2])
     every = [
         Suggested(vault.notes[0], [replace(name, confidence=0.4)]),

@@ -12,7 +12,7 @@ from gigamind.datasets.jsonl import Dataset
 from gigamind.datasets.schema import QueryItem
 from gigamind.spans import Passage, Span
 from gigamind.vault.identity import Identities
-from gigamind.vault.markdown import parse
+from gigamind.vault.markdown import Document
 from gigamind.vault.notes import Note, Vault
 
 VAULT = Path(__file__).parents[2] / "examples" / "vault"
@@ -26,7 +26,7 @@ NOTES = {
 
 def vault_of(texts):
     notes = [
-        Note(path, text, Path(path).stem, (), (), "", parse(text), "")
+        Note(path, text, Path(path).stem, (), (), "", Document.parse(text), "")
         for path, text in sorted(texts.items())
     ]
     return Vault(Path("vault"), tuple(notes), ())

@@ -11,7 +11,7 @@ from vault_files import write_files
 from gigamind.datasets.generate_links import _GeneratedLinks, generate_links, unlinked
 from gigamind.datasets.jsonl import read_links
 from gigamind.errors import InputError
-from gigamind.vault.markdown import parse
+from gigamind.vault.markdown import Document
 from gigamind.vault.notes import notes_hash
 
 # Nine links of notes to other notes; the comment says why each of the rest is none.
@@ -181,7 +181,7 @@ def test_notes_that_are_not_utf8_are_copied_byte_by_byte(vault, tmp_path):
 )  # fmt: skip
 def test_a_removed_link_leaves_what_obsidian_shows_of_it(link, shown):
     text = f"See {link}."
-    plain, (anchor,) = unlinked(text, parse(text).links)
+    plain, (anchor,) = unlinked(text, Document.parse(text).links)
     assert plain == f"See {shown}."
     assert anchor.slice(plain) == shown
 
@@ -197,7 +197,7 @@ WORDS = st.text(alphabet="ab가나👋 \n*", max_size=6)
 @given(st.lists(st.tuples(WORDS, st.sampled_from(["x", "노트|보임", "n|👋 é"])), max_size=6), WORDS)
 def test_what_stood_between_links_stays_and_every_anchor_is_found(pairs, tail):
     text = "".join(f"{before}[[{link}]]" for before, link in pairs) + tail
-    links = parse(text).links
+    links = Document.parse(text).links
     plain, anchors = unlinked(text, links)
     assert [anchor.slice(plain) for anchor in anchors] == [link.text for link in links]
     gone = sum(len(link.span) - len(link.text_span) for link in links)

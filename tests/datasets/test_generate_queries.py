@@ -9,7 +9,7 @@ from gigamind.datasets.generate_queries import QueryForms, _queries, generate_qu
 from gigamind.datasets.jsonl import read_queries
 from gigamind.errors import InputError
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
 
@@ -19,7 +19,7 @@ def ask(tmp_path):
     """The rows of a vault of these notes, path -> text."""
 
     def run(notes, most=9, forms=("title", "heading"), **wanted):
-        vault = read_vault(write_files(tmp_path, notes))
+        vault = Vault.read(write_files(tmp_path, notes))
         return _queries(vault, QueryForms(forms, most, **wanted))
 
     return run
@@ -118,7 +118,7 @@ def test_the_examples_give_valid_rows_in_several_shapes_and_equal_bytes(tmp_path
         generate_queries(EXAMPLES, tmp_path / name, QueryForms(FORMS))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     dataset = read_queries(tmp_path / "one")
-    vault = read_vault(EXAMPLES)
+    vault = Vault.read(EXAMPLES)
     checked = check_queries(dataset, vault, Identities(vault.notes))
     assert dataset.warnings == ()
     assert (checked.errors, checked.warnings) == ((), ())
@@ -229,7 +229,7 @@ def test_the_copy_lacks_the_notes_that_are_left_out(tmp_path):
     copied = {file.name for file in (tmp_path / "copy").iterdir()}
     assert copied == notes.keys() - set(made.left_out)
     assert len(made.left_out) == 1
-    copy = read_vault(tmp_path / "copy")
+    copy = Vault.read(tmp_path / "copy")
     checked = check_queries(read_queries(tmp_path / "q.jsonl"), copy, Identities(copy.notes))
     assert not checked.errors
     with pytest.raises(InputError, match=r"--leave-out .*--out-notes"):

@@ -35,7 +35,7 @@ ITEMS, IN_FLIGHT = 12, 4
 APPEND = "gigamind.runs.store RunStore.append"
 MOMENTS = {
     "before the start": "gigamind.publish.flows - 0",
-    "while indexing": "gigamind.retrieval.keyword build_keyword_index 1",
+    "while indexing": "gigamind.retrieval.keyword KeywordIndex.of 1",
     "while scoring": "gigamind.evaluation.run Steps.run_batch 1",
     "at the first verdict": f"{APPEND} 1",
     "at the middle verdict": f"{APPEND} {ITEMS // 2}",

@@ -2,14 +2,14 @@ import pytest
 
 from gigamind.evaluation.inputs import context_of
 from gigamind.spans import Span
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 
 @pytest.fixture
 def note(tmp_path):
     def make(name, text):
         (tmp_path / name).write_text(text, encoding="utf-8", newline="")
-        return read_vault(tmp_path).note(name)
+        return Vault.read(tmp_path).note(name)
 
     return make
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from gigamind.evidence.fuzzy import search
-from gigamind.evidence.normalize import visible
+from gigamind.evidence.normalize import Folding
 
 # Letters only, so that no window is widened to the end of a word.
 QUOTE = st.text("ab", min_size=6, max_size=12)
@@ -20,7 +20,7 @@ def fewest_edits(quote, text):
 def test_the_best_window_takes_the_fewest_edits_there_are(quote, text):
     limit = int(len(quote) / 3)  # (1 - 0.75) * m / 0.75
     fewest = fewest_edits(quote, text)
-    found = search(quote, visible(text), 0.75, 0.85)
+    found = search(quote, Folding.visible(text), 0.75, 0.85)
     if found:
         # A word may be completed by one character at each end, at one edit each.
         assert fewest <= found[0].distance <= fewest + 2
@@ -34,7 +34,7 @@ def test_the_best_window_takes_the_fewest_edits_there_are(quote, text):
 @given(QUOTE, QUOTE, st.integers(3, 12))
 def test_in_a_text_that_repeats_itself_every_place_is_found(quote, period, times):
     text = (quote + "ccccc" + period + "ccccc") * times
-    found = search(quote, visible(text), 0.75, 0.85)
+    found = search(quote, Folding.visible(text), 0.75, 0.85)
     starts = {window.start for window in found}
     assert found[0].distance == 0
     assert {i for i in range(len(text)) if text.startswith(quote, i)} >= starts
@@ -43,7 +43,7 @@ def test_in_a_text_that_repeats_itself_every_place_is_found(quote, period, times
 
 @given(QUOTE, SOURCE, SOURCE)
 def test_a_window_beyond_many_blocks_is_found(quote, before, after):
-    found = search(quote, visible(before * 5 + quote + after * 5), 0.75, 0.85)
+    found = search(quote, Folding.visible(before * 5 + quote + after * 5), 0.75, 0.85)
     assert found[0].distance <= 2  # a word completed at each end, as above
 
 
@@ -58,19 +58,19 @@ def test_a_window_beyond_many_blocks_is_found(quote, before, after):
     ],
 )
 def test_a_window_ends_with_whole_words(quote, window):
-    best = search(quote, visible("그는 검색 결과를 매주 한 번 정렬한다."), 0.75, 0.80)[0]
+    best = search(quote, Folding.visible("그는 검색 결과를 매주 한 번 정렬한다."), 0.75, 0.80)[0]
     assert (best.start, best.end) == window
 
 
 def test_a_word_that_lacks_more_than_one_character_is_not_completed():
-    best = search("결과를 보여주는 화면에서", visible("검색결과를 보여주던 화면에서"), 0.75, 0.85)[
-        0
-    ]
+    best = search(
+        "결과를 보여주는 화면에서", Folding.visible("검색결과를 보여주던 화면에서"), 0.75, 0.85
+    )[0]
     assert (best.start, best.end) == (2, 15)
 
 
 def test_a_window_never_cuts_a_character_that_folds_to_several():
-    text = visible("옛 ㈜깃마인드는 해마다 보고서를 낸다")
+    text = Folding.visible("옛 ㈜깃마인드는 해마다 보고서를 낸다")
     best = search("주)깃마인드는 해마다 보거서를 낸다", text, 0.75, 0.85)[0]
     assert text.span(best.start, best.end).start == 2
     assert best.distance == 2
@@ -78,5 +78,5 @@ def test_a_window_never_cuts_a_character_that_folds_to_several():
 
 def test_each_place_with_the_fewest_edits_gives_one_window():
     text = "관리자가 결과를 승인했다. 그리고 관리자가 결과를 승인했다."
-    found = search("관리자가 결과를 승일했다.", visible(text), 0.75, 0.85)
+    found = search("관리자가 결과를 승일했다.", Folding.visible(text), 0.75, 0.85)
     assert [(window.start, window.end) for window in found] == [(0, 14), (19, 33)]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from gigamind.evidence.fuzzy import _best_ends, _ends_in, search
 from gigamind.evidence.grams import Grams, Shared
-from gigamind.evidence.normalize import visible
+from gigamind.evidence.normalize import Folding
 
 WORDS = st.text("ab 가나", min_size=8, max_size=40)
 
@@ -36,7 +36,7 @@ def test_every_end_with_the_fewest_edits_lies_in_a_stretch_that_shares_enough(ca
 @given(misquotes(), st.integers(0, 12))
 def test_a_search_by_grams_finds_the_ends_that_a_search_of_everything_finds(case, limit):
     text, quote = case
-    folding = visible(text)
+    folding = Folding.visible(text)
     limit = min(limit, len(quote))
     expected = _best_ends(quote, folding.text, limit)
     assert _ends_in(quote, folding, limit) == expected
@@ -45,6 +45,6 @@ def test_a_search_by_grams_finds_the_ends_that_a_search_of_everything_finds(case
 def test_a_quote_with_a_hundred_copies_is_found_at_all_of_them():
     passage = "the warehouse keeps every stale link before noon, and the reader counts it twice."
     text = f"{'nothing of that sort is said here. ' * 30}{passage} " * 100
-    found = search(passage.replace("stale", "stalee"), visible(text), 0.75, 0.85)
+    found = search(passage.replace("stale", "stalee"), Folding.visible(text), 0.75, 0.85)
     assert len(found) == 100
     assert {window.distance for window in found} == {1}

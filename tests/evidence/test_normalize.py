@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.evidence.normalize import composes_backwards, is_boundary, unmarked, visible
+from gigamind.evidence.normalize import Folding, composes_backwards, is_boundary
 from gigamind.spans import Span
 
 MIXED = st.text(
@@ -20,7 +20,7 @@ MIXED = st.text(
 
 
 def n2(text, *, is_quote=False):
-    return unmarked(text, visible(text), is_quote=is_quote)
+    return Folding.unmarked(text, Folding.visible(text), is_quote=is_quote)
 
 
 @pytest.mark.each(
@@ -41,7 +41,7 @@ def n2(text, *, is_quote=False):
     ],
 )  # fmt: skip
 def test_n1_folds_what_a_reader_takes_for_the_same(text, folded):
-    assert visible(text).text == folded
+    assert Folding.visible(text).text == folded
 
 
 @pytest.mark.each(
@@ -75,8 +75,8 @@ def test_n3_drops_spaces_but_not_between_digits(text, folded):
 
 
 def test_a_text_without_markers_or_spaces_is_folded_once():
-    first = visible("가나다")
-    second = unmarked("가나다", first, is_quote=False)
+    first = Folding.visible("가나다")
+    second = Folding.unmarked("가나다", first, is_quote=False)
     assert second is first
     assert second.spaceless() is first
 
@@ -93,7 +93,7 @@ def test_a_folded_character_keeps_its_original_range():
 
 @given(MIXED)
 def test_every_folded_stretch_comes_back_from_its_original(text):
-    for folding in (visible(text), n2(text), n2(text).spaceless()):
+    for folding in (Folding.visible(text), n2(text), n2(text).spaceless()):
         edges = [offset for offset in range(len(folding.text) + 1) if folding.is_edge(offset)]
         for start, end in pairwise(edges):
             span = folding.span(start, end)
@@ -105,13 +105,13 @@ def test_every_folded_stretch_comes_back_from_its_original(text):
 
 @given(MIXED)
 def test_n1_of_decomposed_text_is_n1_of_composed_text(text):
-    decomposed = visible(unicodedata.normalize("NFD", text)).text
-    assert decomposed == visible(unicodedata.normalize("NFC", text)).text
+    decomposed = Folding.visible(unicodedata.normalize("NFD", text)).text
+    assert decomposed == Folding.visible(unicodedata.normalize("NFC", text)).text
 
 
 @given(MIXED)
 def test_n1_has_no_double_spaces_and_n3_only_spaces_between_digits(text):
-    assert "  " not in visible(text).text
+    assert "  " not in Folding.visible(text).text
     without = n2(text).spaceless().text
     for at, char in enumerate(without):
         if char == " ":

@@ -1,7 +1,7 @@
 import pytest
 
 from gigamind.evidence.align import align_all
-from gigamind.evidence.record import AlignmentQuality, quality, records
+from gigamind.evidence.quality import AlignmentQuality, quality
 from gigamind.evidence.result import Quote
 
 SOURCE = "삭제한 노트는 휴지통에 30일 동안 보관한 다음 완전히 지운다. 네. 네.\nabcdefghijklmnopqrst"
@@ -19,7 +19,7 @@ def test_the_rates_are_shares_of_all_quotes():
         "",
     ]
     result = align_all([Quote(text) for text in quotes], [SOURCE])
-    assert quality(records(result, [SOURCE])) == AlignmentQuality(
+    assert quality(result.records([SOURCE])) == AlignmentQuality(
         quotes=8, exact=2 / 8, normalized=1 / 8, fuzzy=2 / 8, failed=3 / 8, near_miss=1 / 8,
         ambiguous=1 / 8, critical=1 / 8,
     )  # fmt: skip

@@ -2,13 +2,12 @@ import json
 from hashlib import sha256
 
 from gigamind.evidence.align import align_all
-from gigamind.evidence.record import records
 from gigamind.evidence.result import Quote
 
 
 def test_an_aligned_quote_is_written_with_everything_that_finds_it_again():
     source = "🎉🎉 릴리스 v2.0 배포 완료"
-    (written,) = records(align_all([Quote("릴리스 v2.0", entry_id="e1")], [source]), [source])
+    (written,) = align_all([Quote("릴리스 v2.0", entry_id="e1")], [source]).records([source])
     assert written == {
         "status": "aligned", "entry_id": "e1", "quote": "릴리스 v2.0",
         "quote_sha256": sha256("릴리스 v2.0".encode()).hexdigest(), "source_index": 0,
@@ -21,7 +20,7 @@ def test_an_aligned_quote_is_written_with_everything_that_finds_it_again():
 
 
 def test_a_failed_quote_is_written_with_its_reason():
-    (written,) = records(align_all([Quote("", 4)], ["가"]), ["가"])
+    (written,) = align_all([Quote("", 4)], ["가"]).records(["가"])
     assert written == {
         "status": "failed", "entry_id": "", "quote": "", "quote_sha256": sha256(b"").hexdigest(),
         "source_index": 4, "source_sha256": None, "reason": "source_index_out_of_range",
@@ -31,11 +30,11 @@ def test_a_failed_quote_is_written_with_its_reason():
 
 def test_a_confidence_is_written_to_four_digits():
     source = "DuckDB에서 JSONB 타입을 제거"
-    (written,) = records(align_all([Quote("DuckDB JSONB 타입 제거")], [source]), [source])
+    (written,) = align_all([Quote("DuckDB JSONB 타입 제거")], [source]).records([source])
     assert written["confidence"] == 0.8571
 
 
 def test_lone_surrogates_can_be_written():
     source = "앞 \ud800 뒤"
-    written = records(align_all([Quote("앞 \ud800")], [source]), [source])
+    written = align_all([Quote("앞 \ud800")], [source]).records([source])
     assert json.loads(json.dumps(written)) == written

@@ -1,7 +1,7 @@
 import pytest
 
 from gigamind.evidence.align import _choose, _folded_sites, exact_sites
-from gigamind.evidence.normalize import visible
+from gigamind.evidence.normalize import Folding
 from gigamind.evidence.result import Quote
 from gigamind.spans import Span
 
@@ -18,8 +18,8 @@ def test_exact_sites_are_counted_up_to_ten_thousand():
 
 
 def test_folded_sites_never_cut_a_character_that_folds_to_several():
-    assert _folded_sites("주", visible("㈜ 주")) == [Span(2, 3)]
-    assert _folded_sites("s", visible("ß s")) == [Span(2, 3)]
+    assert _folded_sites("주", Folding.visible("㈜ 주")) == [Span(2, 3)]
+    assert _folded_sites("s", Folding.visible("ß s")) == [Span(2, 3)]
 
 
 @pytest.mark.each(

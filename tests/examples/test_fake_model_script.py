@@ -11,7 +11,7 @@ from gigamind.judges.search_qa.reply import SearchQAReply
 from gigamind.judges.search_qa.roles import denies_knowledge
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.prompting.fences import Source, fence
-from gigamind.prompting.prompts import as_json, load_prompt
+from gigamind.prompting.prompts import Prompt, as_json
 from gigamind.tasks.answers import NO_NOTES
 
 KEY = b"k" * 32
@@ -27,7 +27,7 @@ def asked(name, question, notes=NOTES, language="ko", version="v1", **given):
     fenced = fence(notes, KEY)
     values = {"nonce": fenced.nonce, "notes": fenced.text, "question": as_json(question), **given}
     file = asset("prompts") / name / version / f"{language}.jinja"
-    return load_prompt(file, tuple(values)).render(**values)
+    return Prompt.load(file, tuple(values)).render(**values)
 
 
 def answered(question, notes=NOTES, language="ko"):

@@ -10,7 +10,7 @@ from gigamind.interop.column_map import read_beir, read_columns
 from gigamind.interop.squad import read_squad
 from gigamind.interop.trec import read_trec
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 
 def refused(read, *arguments):
@@ -129,7 +129,7 @@ def test_any_document_is_found_in_the_vault_by_its_id(tmp_path, name):
     text, start = note_text(name, "", "--- what\nit says")
     (tmp_path / note_path(name)).write_text(text, encoding="utf-8")
     (tmp_path / "other.md").write_text("other", encoding="utf-8")
-    found = Identities(read_vault(tmp_path).notes).resolve(name)
+    found = Identities(Vault.read(tmp_path).notes).resolve(name)
     assert found is not None
     assert found.note.path == note_path(name)
     assert text[start:] == "--- what\nit says\n"

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gigamind.interop.ranking import RankedNote, Reply, parse_reply
+from gigamind.interop.ranking import RankedNote, Reply
 
 CONTEXT = RankedNote("a.md", 0.5, "Roses.", (3, 9))
 
@@ -35,11 +35,11 @@ CONTEXT = RankedNote("a.md", 0.5, "Roses.", (3, 9))
     ],
 )
 def test_an_answer_is_told_in_several_forms(told, reply):
-    assert parse_reply(told) == reply
+    assert Reply.parse(told) == reply
 
 
 def test_a_score_that_is_no_number_is_kept_as_that():
-    [context] = parse_reply(("Yes.", [{"note": "a.md", "score": "much"}])).contexts
+    [context] = Reply.parse(("Yes.", [{"note": "a.md", "score": "much"}])).contexts
     assert math.isnan(context.base_score)
 
 
@@ -55,4 +55,4 @@ def test_a_score_that_is_no_number_is_kept_as_that():
 )  # fmt: skip
 def test_what_is_no_answer_is_refused_and_says_why(told, message):
     with pytest.raises(ValueError, match=message):
-        parse_reply(told)
+        Reply.parse(told)

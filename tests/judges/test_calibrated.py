@@ -23,15 +23,13 @@ from gigamind.judges.unanswerable import (
     _Coefficient,
     _KeywordCalibration,
     _VectorCalibration,
-    judge_by_calibration,
-    load_calibrated_judge,
 )
 from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.retrieval.signals import signals_of
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 SHIPPED = asset("judges") / "unanswerable_calibrated.toml"
 
@@ -98,13 +96,13 @@ def loaded(tmp_path: Path) -> Callable[..., CalibratedJudge]:
     def load(embedder: str | None = None, /, **changes: object) -> CalibratedJudge:
         path = tmp_path / "judge.toml"
         write_judge_file(path, judge_file().model_copy(update=changes))
-        return load_calibrated_judge(path, embedder)
+        return CalibratedJudge.load(path, embedder)
 
     return load
 
 
 def test_the_log_odds_add_up_the_standardised_signals(loaded):
-    verdict = judge_by_calibration(SIGNALS, loaded())
+    verdict = loaded().verdict(SIGNALS)
     assert verdict.score == pytest.approx(probability(0.5 + 2 * (0.75 - 0.5) / 0.5))
     assert not verdict.unanswerable
 
@@ -115,7 +113,7 @@ def test_the_log_odds_add_up_the_standardised_signals(loaded):
     [(99, 1.5), (9_999, 1.5 - math.log(100)), (0, 1.5 + math.log(100))],
 )
 def test_the_more_notes_share_a_word_the_less_the_signals_say(loaded, candidates: int, odds: float):
-    verdict = judge_by_calibration(replace(SIGNALS, candidates=candidates), loaded())
+    verdict = loaded().verdict(replace(SIGNALS, candidates=candidates))
     assert verdict.score == pytest.approx(probability(odds))
 
 
@@ -123,15 +121,15 @@ def test_the_more_notes_share_a_word_the_less_the_signals_say(loaded, candidates
 @pytest.mark.parametrize("candidates", [0, 99])
 def test_with_vectors_all_notes_count_however_few_share_a_word(loaded, notes, candidates, odds):
     signals = replace(SIGNALS, notes=notes, candidates=candidates)
-    assert judge_by_calibration(signals, loaded("ours@1")).score == pytest.approx(probability(odds))
+    assert loaded("ours@1").verdict(signals).score == pytest.approx(probability(odds))
 
 
 def test_across_languages_another_table_decides_and_the_verdict_says_so(loaded):
     across = replace(SIGNALS, cross_lingual=True, notes=400, candidates=3)
-    verdict = judge_by_calibration(across, loaded("ours@1"))
+    verdict = loaded("ours@1").verdict(across)
     assert verdict.score == pytest.approx(probability(2.0 - 0.5 * math.log(4)))
     assert verdict.across_languages
-    verdict = judge_by_calibration(across, loaded("ours@1", cross=None))
+    verdict = loaded("ours@1", cross=None).verdict(across)
     # The cosine table: 0 - ln(400 / 100).
     assert verdict.score == pytest.approx(1 / (1 + 4))
     assert verdict.across_languages
@@ -144,28 +142,28 @@ def test_below_the_threshold_a_query_is_unanswerable(
     loaded, word_coverage: float, unanswerable: bool
 ):
     # 0.5 + 2 * (0.375 - 0.5) / 0.5 = 0: a probability of exactly one half.
-    verdict = judge_by_calibration(replace(SIGNALS, word_coverage=word_coverage), loaded())
+    verdict = loaded().verdict(replace(SIGNALS, word_coverage=word_coverage))
     assert verdict.unanswerable is unanswerable
 
 
 def test_what_finds_nothing_is_unanswerable_whatever_the_threshold(loaded):
     judge = loaded(min_probability=0.0)
     nothing = replace(SIGNALS, matched=False)
-    assert judge_by_calibration(nothing, judge) == FreeVerdict(
+    assert judge.verdict(nothing) == FreeVerdict(
         unanswerable=True, score=0.0, across_languages=False
     )
-    assert not judge_by_calibration(SIGNALS, judge).unanswerable
+    assert not judge.verdict(SIGNALS).unanswerable
 
 
 @pytest.mark.parametrize(("weight", "expected"), [(1e9, 1.0), (-1e9, 0.0)])
 def test_extreme_log_odds_overflow_nothing(loaded, weight: float, expected: float):
     judge = loaded(keyword=judge_file(weight).keyword)
-    assert judge_by_calibration(SIGNALS, judge).score == expected
+    assert judge.verdict(SIGNALS).score == expected
 
 
 def test_cosines_count_only_for_the_embedder_that_was_fitted(loaded):
     ours, other, none = (loaded(embedder) for embedder in ("ours@1", "ours@2", None))
-    assert judge_by_calibration(SIGNALS, ours).score == 0.5
+    assert ours.verdict(SIGNALS).score == 0.5
     assert (ours.warnings, none.warnings) == ((), ())
     assert [judge.with_vectors for judge in (ours, other, none)] == [True, False, False]
     assert re.search(r"ours@1.*ours@2", other.warnings[0])
@@ -181,7 +179,7 @@ def test_a_file_without_cosines_says_so_to_a_run_with_vectors(loaded):
 
 def test_signals_of_keyword_mode_cannot_pass_for_cosines(loaded):
     with pytest.raises(ValueError, match="cosine_top"):
-        judge_by_calibration(replace(SIGNALS, cosine_top=None), loaded("ours@1"))
+        loaded("ours@1").verdict(replace(SIGNALS, cosine_top=None))
 
 
 @pytest.mark.parametrize(
@@ -199,7 +197,7 @@ def test_a_judge_file_that_cannot_be_is_refused_by_field(tmp_path, old, new, tol
     write_judge_file(path, judge_file())
     path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
     with pytest.raises(InputError, match=told) as refused:
-        load_calibrated_judge(path, None)
+        CalibratedJudge.load(path, None)
     assert str(path) in str(refused.value)
 
 
@@ -218,7 +216,7 @@ def test_a_written_judge_file_reads_back_equal(
     file = file.model_copy(update={"keyword": keyword, "fitted_on": (source, source)})
     path = tmp_path_factory.mktemp("judge") / "judge.toml"
     write_judge_file(path, file)
-    assert load_calibrated_judge(path, None).file == file
+    assert CalibratedJudge.load(path, None).file == file
 
 
 def held_back(query: CheckedQuery) -> bool:
@@ -231,7 +229,7 @@ def judged(
     request: pytest.FixtureRequest, examples_cache: Path
 ) -> dict[str, tuple[list[Labelled], list[FreeVerdict], list[FreeVerdict]]]:
     """By language: rows of the held-back examples, their verdicts, and those on questions of elsewhere."""
-    vault = read_vault(asset("examples") / "vault")
+    vault = Vault.read(asset("examples") / "vault")
     identities = Identities(vault.notes)
     dataset = read_queries(asset("examples") / "queries.jsonl")
     queries = [q for q in check_queries(dataset, vault, identities).usable if held_back(q)]
@@ -239,13 +237,13 @@ def judged(
     found = {}
     with open_retriever(vault, identities, settings, lambda *_: None) as retriever:
         leg = retriever.semantic
-        judge = load_calibrated_judge(SHIPPED, leg.embedder.name if leg else None)
+        judge = CalibratedJudge.load(SHIPPED, leg.embedder.name if leg else None)
         assert not judge.warnings
         for language, questions in ELSEWHERE.items():
             own = [q for q in queries if q.item.answerable and q.item.language == language]
             rows = label(retriever, own, leave_out=True)
-            verdicts = [judge_by_calibration(row.signals, judge) for row in rows]
-            away = [judge_by_calibration(signals_of(retriever, q), judge) for q in questions]
+            verdicts = [judge.verdict(row.signals) for row in rows]
+            away = [judge.verdict(signals_of(retriever, q)) for q in questions]
             found[language] = (rows, verdicts, away)
     return found
 

@@ -6,7 +6,7 @@ from fit_calibration import Labelled, balance, fit_cosine, fit_cross, fit_keywor
 from fitted_on import collection
 
 from gigamind.errors import DatasetError
-from gigamind.judges.unanswerable import CalibratedJudgeFile, _KeywordCalibration, _probability_of
+from gigamind.judges.unanswerable import CalibratedJudge, CalibratedJudgeFile, _KeywordCalibration
 from gigamind.retrieval.hit import Signals
 
 
@@ -43,7 +43,7 @@ def chance(found: Labelled, fitted: _KeywordCalibration) -> float:
     file = CalibratedJudgeFile(
         kind="calibrated", rules=3, min_probability=0.5, keyword=fitted, fitted_on=(source,)
     )
-    return _probability_of(found.signals, file, with_vectors=False)
+    return CalibratedJudge(file, False, "", ()).verdict(found.signals).score
 
 
 def test_a_fit_to_clear_cases_is_right_on_folds_it_has_not_seen():

@@ -6,8 +6,7 @@ from scripted_model import JUDGES, Scripted, verdict_of
 
 from gigamind.errors import InputError
 from gigamind.judges.protocol import QuestionCase
-from gigamind.judges.spec import fingerprint_of
-from gigamind.judges.unanswerable_llm import UnanswerableReply, load_model_judge
+from gigamind.judges.unanswerable_llm import ModelJudge, UnanswerableReply
 from gigamind.llm.settings import ModelSettings
 from gigamind.prompting.fences import Source
 
@@ -31,7 +30,7 @@ def answerable(*sources):
 
 
 def decide(client, *, file=FILE, language="ko", question="배포는 언제?", notes=NOTES):
-    judge = load_model_judge(file, language)
+    judge = ModelJudge.load(file, language)
     return verdict_of(judge, QuestionCase(question, notes), client).detail
 
 
@@ -145,12 +144,12 @@ def test_notes_that_look_like_instructions_are_flagged():
 )
 def test_a_judge_file_that_says_something_else_is_refused(text_file, text, place):
     with pytest.raises(InputError, match=place):
-        load_model_judge(text_file(text), "en")
+        ModelJudge.load(text_file(text), "en")
 
 
 def test_file_and_prompt_make_the_fingerprint(text_file):
     def of(file, language):
-        return load_model_judge(file, language).judge_in(language).fingerprint
+        return ModelJudge.load(file, language).judge_in(language).fingerprint
 
     other = text_file('kind = "llm"\nprompt = "unanswerable/v1"\nunverified = "as_told"\n')
     assert of(FILE, "ko") == of(FILE, "ko")
@@ -159,18 +158,18 @@ def test_file_and_prompt_make_the_fingerprint(text_file):
 
 def test_the_judge_file_sets_the_parameters_of_the_model(text_file):
     text = 'kind = "llm"\nprompt = "unanswerable/v1"\ntemperature = 0.5\nmax_tokens = 99\n'
-    judge = load_model_judge(text_file(text), "en")
+    judge = ModelJudge.load(text_file(text), "en")
     settings = judge.settings(ModelSettings("m", timeout_s=7))
     assert (settings.temperature, settings.max_tokens, settings.timeout_s) == (0.5, 99, 7)
     assert "--judge" in settings.raised_by
 
 
 def test_removed_fields_are_part_of_the_fingerprint_with_their_defaults():
-    file = load_model_judge(FILE, "ko").file
+    file = ModelJudge.load(FILE, "ko").file
     before = {**file.model_dump(mode="json"), "panel": [], "repeats": 1, "adaptive": False}
     before |= {"near": 0.1, "tie": "unscored", "missing_seat": "unscored"}
     text = json.dumps([before, "m"], sort_keys=True)
-    assert fingerprint_of(file, "m") == sha256(text.encode()).hexdigest()
+    assert file.fingerprint_with("m") == sha256(text.encode()).hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -179,4 +178,4 @@ def test_removed_fields_are_part_of_the_fingerprint_with_their_defaults():
 def test_a_judge_file_of_a_panel_is_refused_by_the_name_of_its_field(text_file, line):
     text = f'kind = "llm"\nprompt = "unanswerable/v1"\n{line}\n'
     with pytest.raises(InputError, match=rf"\b{line.strip('[]').split()[0]}\b"):
-        load_model_judge(text_file(text), "ko")
+        ModelJudge.load(text_file(text), "ko")

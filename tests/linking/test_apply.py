@@ -18,9 +18,9 @@ from vault_files import write_files
 from gigamind.checksum import with_checksum
 from gigamind.errors import InputError, NotesError, UnwrittenError
 from gigamind.linking.apply import InPlaceWriter, undo, write_copy
-from gigamind.linking.insertion import LinkedNote, LinkWriter, insert
+from gigamind.linking.insertion import LinkedNote, LinkWriter
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import Vault, notes_hash, read_vault
+from gigamind.vault.notes import Vault, notes_hash
 
 NOTES = {
     "gate.md": "---\naliases: [게이트]\n---\n",
@@ -44,7 +44,7 @@ def owned_vault() -> Iterator[Vault]:
         if os.geteuid() == 0:
             for path in (root, *root.rglob("*")):
                 os.chown(path, ANYONE, -1)
-        yield read_vault(root)
+        yield Vault.read(root)
         for path in (root, *root.rglob("*/")):
             path.chmod(0o755)
 
@@ -53,7 +53,8 @@ def linked_notes(vault: Vault) -> list[LinkedNote]:
     """Every note with all links that can be."""
     writer = LinkWriter(vault, Identities(vault.notes))
     every = (
-        insert(note, suggestions_of(note, "게이트", "gate.md"), writer) for note in vault.notes
+        LinkedNote.of(note, suggestions_of(note, "게이트", "gate.md"), writer)
+        for note in vault.notes
     )
     return [linked for linked in every if linked.insertions]
 
@@ -104,7 +105,7 @@ def test_notes_as_they_were_and_an_undo_file_stand_where_no_note_is_read(vault):
     file = write(vault)
     assert file.parents[2] == vault.root / ".gigamind"
     assert (file.parent / "notes" / "sub" / "b.md").read_bytes() == before["sub/b.md"]
-    assert [note.path for note in read_vault(vault.root).notes] == sorted(NOTES)
+    assert [note.path for note in Vault.read(vault.root).notes] == sorted(NOTES)
     (row, _) = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     assert (row["note"], row["before"]) == ("a.md", vault.note("a.md").content_hash)
     assert row["after"] == sha256(LINKED_A).hexdigest()
@@ -115,7 +116,7 @@ def test_each_writing_has_an_undo_file_of_its_own_and_the_last_goes_first(vault)
     first = write(vault)
     with (vault.root / "a.md").open("a", encoding="utf-8") as note:
         note.write("\n게이트")
-    second = write(read_vault(vault.root))
+    second = write(Vault.read(vault.root))
     assert first.parent != second.parent
     assert [str(problem).split(":")[0] for problem in undo(first).problems] == ["a.md"]
     assert undo(second).restored == ("a.md",)
@@ -155,7 +156,7 @@ def test_a_note_that_is_gone_is_not_written(vault):
 def test_a_note_of_broken_utf_8_is_not_written(vault):
     broken = b"\xff " + "게이트".encode()
     (vault.root / "a.md").write_bytes(broken)
-    vault = read_vault(vault.root)
+    vault = Vault.read(vault.root)
     with InPlaceWriter(vault) as writer, pytest.raises(NotesError, match="UTF-8"):
         writer.write(linked_notes(vault)[0])
     assert (vault.root / "a.md").read_bytes() == broken
@@ -185,7 +186,7 @@ def test_the_note_of_another_person_stays_theirs(owned_vault):
 
 def test_a_symbolic_link_stays_one(vault):
     (vault.root / "d.md").symlink_to("a.md")
-    vault = read_vault(vault.root)
+    vault = Vault.read(vault.root)
     linked = next(one for one in linked_notes(vault) if one.note.path == "d.md")
     with InPlaceWriter(vault) as writer, pytest.raises(NotesError, match=r"d\.md.* link to a\.md"):
         writer.write(linked)
@@ -210,7 +211,7 @@ def test_a_name_in_another_unicode_form_is_found_and_kept(vault_of, tmp_path):
     vault_of(NOTES)
     name = unicodedata.normalize("NFD", "한글.md")
     (tmp_path / "vault" / name).write_text("게이트", encoding="utf-8")
-    vault = read_vault(tmp_path / "vault")
+    vault = Vault.read(tmp_path / "vault")
     file = write(vault)
     assert (vault.root / name).read_text("utf-8") == "[[gate|게이트]]"
     assert not (vault.root / "한글.md").exists()

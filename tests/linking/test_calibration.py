@@ -9,8 +9,8 @@ from link_features import MEANT, PLAIN
 
 from gigamind.linking.features import Candidate
 from gigamind.linking.habits import (
+    Calibration,
     Scored,
-    calibrate,
     fit_models,
     hidden_links,
     load_weights,
@@ -24,7 +24,7 @@ TARGETS = [f"t{number:02}" for number in range(20)]
 
 
 def numbers_of(vault, suggest):
-    return calibrate(hidden(vault), suggest)
+    return Calibration.fitted(hidden(vault), suggest)
 
 
 def hidden(vault):
@@ -85,7 +85,7 @@ def test_without_links_phrases_are_less_sure_the_more_notes_they_may_mean(vault_
 
     def odds(count):
         vault = vault_of({f"{number:02}.md": "x" for number in range(count)})
-        found = calibrate(hidden(vault), none, none, notes=count)
+        found = Calibration.fitted(hidden(vault), none, none, notes=count)
         assert found.names.offset == 2
         return found.phrases.offset
 
@@ -95,7 +95,9 @@ def test_without_links_phrases_are_less_sure_the_more_notes_they_may_mean(vault_
 
 
 def test_a_high_score_of_a_phrase_says_little_where_no_link_is_known(vault_of):
-    found = calibrate(hidden(vault_of({"a.md": "x"})), lambda _: [], lambda *_: [], notes=1)
+    found = Calibration.fitted(
+        hidden(vault_of({"a.md": "x"})), lambda _: [], lambda *_: [], notes=1
+    )
     unlikely, likely = ((found.phrases(at) - 2) / at for at in (-5.0, 5.0))
     assert unlikely == pytest.approx(1.0, abs=0.01)
     assert likely == pytest.approx(0.25, abs=0.01)
@@ -149,7 +151,7 @@ def test_names_and_phrases_have_numbers_of_their_own(vault_of):
 
     vault = all_linked(vault_of)
     alone = numbers_of(vault, hits)
-    both = calibrate(hidden(vault), hits, phrases, notes=40)
+    both = Calibration.fitted(hidden(vault), hits, phrases, notes=40)
     assert (both.names, both.suggestions) == (alone.names, alone.suggestions)
     assert both.names(0.0) > 0.0 > both.phrases(0.0) + 1
     assert set(told) == {alone}  # which tell what phrases give way to
@@ -163,7 +165,7 @@ def test_the_scores_of_phrases_may_tell_more_than_those_of_names(vault_of):
         return suggesting(lambda _, target: 1.0 if int(target[1:]) % 2 else -1.0)(note)
 
     vault = all_linked(vault_of)
-    found = calibrate(hidden(vault), alike, lambda note, _: sorted_out(note), notes=40)
+    found = Calibration.fitted(hidden(vault), alike, lambda note, _: sorted_out(note), notes=40)
     assert steepness(found.phrases) > steepness(found.names) + 0.5
 
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from link_features import suggestion_at, suggestions_of
 from time_limit import check_linear
 
-from gigamind.linking.insertion import LinkWriter, insert
+from gigamind.linking.insertion import LinkedNote, LinkWriter
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities
-from gigamind.vault.markdown import parse
+from gigamind.vault.markdown import Document
 
 OTHERS = {"gate.md": "---\naliases: [게이트]\n---\n", "other.md": "x"}
 TARGETS = {"게이트": "gate.md", "gate": "gate.md", "other": "other.md"}
@@ -25,7 +25,7 @@ def linked_of(vault_of):
         vault = vault_of({**OTHERS, "style.md": style, "note.md": text})
         writer = LinkWriter(vault, Identities(vault.notes))
         note = vault.note("note.md")
-        return insert(note, suggestions_of(note, anchor, TARGETS[anchor]), writer)
+        return LinkedNote.of(note, suggestions_of(note, anchor, TARGETS[anchor]), writer)
 
     return link
 
@@ -120,13 +120,13 @@ def test_where_no_link_may_stand_the_next_place_of_the_name_gets_it(vault_of, be
     note = vault.note("note.md")
     first, *others = suggestions_of(note, "게이트", "gate.md")
     moving = replace(first, elsewhere=tuple(other.span for other in others))
-    linked = insert(note, [moving], LinkWriter(vault, Identities(vault.notes)))
+    linked = LinkedNote.of(note, [moving], LinkWriter(vault, Identities(vault.notes)))
     assert linked.text == after
     # What is refused everywhere is told of the place that was suggested.
     refused = [refusal.suggestion for refusal in linked.refusals]
     assert refused == ([] if linked.insertions else [moving])
     again = [inserted.suggestion for inserted in linked.insertions]
-    assert insert(note, again, LinkWriter(vault, Identities(vault.notes))).text == after
+    assert LinkedNote.of(note, again, LinkWriter(vault, Identities(vault.notes))).text == after
 
 
 def test_a_name_that_is_moved_takes_no_place_of_another_link(vault_of):
@@ -135,7 +135,7 @@ def test_a_name_that_is_moved_takes_no_place_of_another_link(vault_of):
     first, *others = suggestions_of(note, "게이트", "gate.md")
     moving = replace(first, elsewhere=tuple(other.span for other in others))
     longer = suggestion_at(note, Span(6, 11), "other.md")
-    linked = insert(note, [moving, longer], LinkWriter(vault, Identities(vault.notes)))
+    linked = LinkedNote.of(note, [moving, longer], LinkWriter(vault, Identities(vault.notes)))
     assert linked.text == "`게이트` [[other|게이트 문]], [[gate|게이트]]"
     assert linked.refusals == ()
 
@@ -190,7 +190,7 @@ def test_suggestions_that_overlap_or_that_the_note_does_not_hold_are_refused(vau
         suggestion_at(note, Span(0, 10), "gate.md"),
         suggestion_at(vault.note("gate.md"), Span(4, 9), "other.md"),
     )
-    linked = insert(note, [whole, moved, first], LinkWriter(vault, Identities(vault.notes)))
+    linked = LinkedNote.of(note, [whole, moved, first], LinkWriter(vault, Identities(vault.notes)))
     assert linked.text == "[[other]] gate, other"
     assert [(one.suggestion, one.why) for one in linked.refusals] == [
         (whole, "overlaps"),
@@ -220,7 +220,7 @@ def test_a_note_has_the_links_and_is_else_what_it_was(vault_of, text, markdown, 
     every = [one for anchor in TARGETS for one in suggestions_of(note, anchor, TARGETS[anchor])]
     chosen = data.draw(st.lists(st.sampled_from(every), unique_by=id)) if data and every else every
     identities = Identities(vault.notes)
-    linked = insert(note, chosen, LinkWriter(vault, identities))
+    linked = LinkedNote.of(note, chosen, LinkWriter(vault, identities))
     assert len(linked.insertions) + len(linked.refusals) == len(chosen)
 
     expected = text
@@ -231,7 +231,7 @@ def test_a_note_has_the_links_and_is_else_what_it_was(vault_of, text, markdown, 
         expected = expected[: one.span.start] + one.link + expected[one.span.end :]
     assert linked.text == expected
 
-    before, after = note.document, parse(linked.text)
+    before, after = note.document, Document.parse(linked.text)
     added = [one.suggestion for one in linked.insertions]
     old = [(link.target, link.text, link.embed) for link in before.links]
     new = [(link.target, link.text, link.embed) for link in after.links]
@@ -289,5 +289,5 @@ def test_a_large_note_takes_linear_time(vault_of, unit, count):
         return note, wanted, LinkWriter(vault, Identities(vault.notes))
 
     cases = {times: prepared(times) for times in (count // 4, count)}
-    linked = check_linear(lambda times: insert(*cases[times]), count)
+    linked = check_linear(lambda times: LinkedNote.of(*cases[times]), count)
     assert linked.insertions[0].span == Span(0, 3)

@@ -17,8 +17,8 @@ from gigamind.linking.suggest import LinkSuggester, SuggestOptions
 from gigamind.retrieval.cache import Cache
 from gigamind.retrieval.embed import unit_rows
 from gigamind.vault.identity import Identities
-from gigamind.vault.markdown import parse
-from gigamind.vault.notes import read_vault
+from gigamind.vault.markdown import Document
+from gigamind.vault.notes import Vault
 
 NOTES = {
     "rain.md": "# Rain\n\nWater that falls; see [[wind]], and what storms do.",
@@ -145,7 +145,7 @@ def test_a_draft_of_a_note_is_not_taken_for_the_note(vault_of, cache):
     run(vault, cache)
     suggester = LinkSuggester(vault, Identities(vault.notes), None, cache)
     note = vault.note("t.md")
-    draft = replace(note, text="Only wind.", document=parse("Only wind."))
+    draft = replace(note, text="Only wind.", document=Document.parse("Only wind."))
     assert [one.anchor for one in suggester.suggest(draft, ANY)] == ["wind"]
     assert len(suggester.suggest(note, ANY)) > 1
 
@@ -236,7 +236,7 @@ def counted(vault, cache, stop_after=None):
 @pytest.fixture(scope="module")
 def of_many(tmp_path_factory):
     """What a first run over the many notes finds, and the cache that it leaves."""
-    vault = read_vault(write_files(tmp_path_factory.mktemp("many"), MANY))
+    vault = Vault.read(write_files(tmp_path_factory.mktemp("many"), MANY))
     cache = Cache(tmp_path_factory.mktemp("kept"))
     return *counted(vault, cache), cache
 

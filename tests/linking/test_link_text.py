@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gigamind.linking.insertion import LinkWriter
 from gigamind.vault.identity import Identities
-from gigamind.vault.markdown import parse
+from gigamind.vault.markdown import Document
 
 WIKILINKS = "[[gate]] [[gate]] [text](gate.md)"
 MARKDOWN = "[[gate]] [text](gate.md) [text](on-call.md)"
@@ -93,6 +93,6 @@ def test_whatever_the_words_a_link_shows_them_and_leads_to_the_note(
 ):
     written = writer_of(WIKILINKS if style else MARKDOWN).link(anchor, target, "style.md")
     if written is not None:
-        (link,) = parse(written).links
+        (link,) = Document.parse(written).links
         assert link.text_span.slice(written) == anchor
         assert not link.embed

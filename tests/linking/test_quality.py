@@ -15,7 +15,7 @@ from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 from gigamind.stats.agreement import expected_calibration_error
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 pytestmark = pytest.mark.whole
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
@@ -34,7 +34,7 @@ def measured(tmp_path_factory):
     for seed in SEEDS:
         folder = tmp_path_factory.mktemp("seed")
         made = generate_links(EXAMPLES, folder / "notes", folder / "links.jsonl", seed=seed)
-        vault = read_vault(folder / "notes")
+        vault = Vault.read(folder / "notes")
         suggester = LinkSuggester(vault, Identities(vault.notes), embedder, cache)
         for note in vault.notes:
             rows = [row for row in made.rows if row.source_note == note.path]

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from link_features import MEANT, PLAIN
 from pydantic import ValidationError
 
-from gigamind.linking.features import NAME_KINDS, MeantFeatures, NamedFeatures
+from gigamind.linking.anchors import _NAME_KINDS
+from gigamind.linking.features import MeantFeatures, NamedFeatures
 from gigamind.linking.habits import _term_names, _terms, _Weights, load_weights, logistic
 
 SHARES, COSINES, LOG_ODDS = st.floats(0.001, 0.999), st.floats(-1, 1), st.floats(-5, 5)
@@ -124,7 +125,7 @@ def drawn(draw, base, more, less):
 
 @st.composite
 def named_pairs(draw):
-    base = replace(PLAIN, kind=draw(st.sampled_from(NAME_KINDS)))
+    base = replace(PLAIN, kind=draw(st.sampled_from(_NAME_KINDS)))
     return drawn(draw, base, FOR | FOR_NAMES, AGAINST | AGAINST_NAMES)
 
 

@@ -22,8 +22,8 @@ from gigamind.linking.suggest import (
     _reason,
 )
 from gigamind.vault.identity import Identities
-from gigamind.vault.markdown import parse
-from gigamind.vault.notes import read_vault
+from gigamind.vault.markdown import Document
+from gigamind.vault.notes import Vault
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
 ALL = SuggestOptions(min_confidence=0.0, exclude_existing=False, unlikely=True)
@@ -269,7 +269,7 @@ def test_cyclic_embeds_and_links_to_missing_notes_do_no_harm(suggester_of):
 
 
 def test_the_names_in_the_examples_give_exactly_these_suggestions():
-    vault = read_vault(EXAMPLES)
+    vault = Vault.read(EXAMPLES)
     suggester = LinkSuggester(vault, Identities(vault.notes))
     made = {note.path: suggester.suggest(note) for note in vault.notes}
     assert {
@@ -365,7 +365,7 @@ def stormy(tmp_path_factory):
     notes = {f"{name}.md": f"About {name}. See [[rain gauge]] and wind." for name in names}
     vectors = {"rain": (1,), "storms": (0.9, 0.1), "wind": (0, 1), "gauge": (0.5, 0.5)}
     vectors["바람"] = (0, 0.9)
-    vault = read_vault(write_files(tmp_path_factory.mktemp("vault"), notes))
+    vault = Vault.read(write_files(tmp_path_factory.mktemp("vault"), notes))
     return LinkSuggester(vault, Identities(vault.notes), Known(vectors))
 
 
@@ -378,7 +378,7 @@ def names_alone(stormy):
 def draft(suggester, words):
     """A note of these words."""
     text = " ".join(words)
-    return replace(suggester.vault.note("t.md"), text=text, document=parse(text))
+    return replace(suggester.vault.note("t.md"), text=text, document=Document.parse(text))
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=30), st.booleans())
@@ -434,8 +434,8 @@ def test_suggestions_do_not_hang_on_the_order_of_sets():
 from pathlib import Path
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
-vault = read_vault(Path({str(EXAMPLES / "policies")!r}))
+from gigamind.vault.notes import Vault
+vault = Vault.read(Path({str(EXAMPLES / "policies")!r}))
 suggester = LinkSuggester(vault, Identities(vault.notes))
 print([suggester.suggest(note, SuggestOptions(min_confidence=0.0)) for note in vault.notes])
 """

@@ -3,7 +3,7 @@ from memory_rows import entry, extracted
 
 from gigamind.checksum import text_hash
 from gigamind.memory.events import EventLog, read_events
-from gigamind.memory.sessions import Extraction, Message, Session, _entries_of, graduate
+from gigamind.memory.sessions import Extraction, Message, Session, _entries_of
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def path(tmp_path):
 
 def run(path, session, extraction):
     with EventLog(path) as log:
-        return graduate(session, extraction, log)
+        return session.graduate(extraction, log)
 
 
 def test_exactly_the_proven_entry_is_verified_and_each_refusal_explained(path, session, extraction):

@@ -1,7 +1,7 @@
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.memory.sessions import parse_extraction, parse_session
+from gigamind.memory.sessions import Extraction, Session
 
 
 def entry(**changes):
@@ -10,7 +10,7 @@ def entry(**changes):
 
 def test_a_session_is_its_messages_in_order():
     lines = [(1, '{"role": "user", "content": "가"}'), (3, '{"role": "assistant", "content": ""}')]
-    session = parse_session("s", lines, "s.jsonl")
+    session = Session.parse("s", lines, "s.jsonl")
     assert [message.content for message in session.messages] == ["가", ""]
 
 
@@ -27,12 +27,12 @@ def test_a_session_is_its_messages_in_order():
 )
 def test_a_bad_message_is_refused_with_file_and_line(lines, problem):
     with pytest.raises(InputError) as refusal:
-        parse_session("s", lines, "s.jsonl")
+        Session.parse("s", lines, "s.jsonl")
     assert problem in str(refusal.value)
 
 
 def test_an_extraction_may_be_empty():
-    assert parse_extraction('{"entries": []}', "e.json").entries == []
+    assert Extraction.parse('{"entries": []}', "e.json").entries == []
 
 
 @pytest.mark.each(
@@ -60,5 +60,5 @@ def test_an_extraction_may_be_empty():
 )
 def test_a_bad_extraction_is_refused_with_its_place(entries, problem):
     with pytest.raises(InputError) as refusal:
-        parse_extraction(f'{{"entries": {entries}}}', "e.json")
+        Extraction.parse(f'{{"entries": {entries}}}', "e.json")
     assert problem in str(refusal.value)

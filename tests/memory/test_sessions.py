@@ -40,24 +40,24 @@ def options(folder, tmp_path):
 
 
 def graduate(options):
-    return sessions.graduate_batch(options, sessions.session_names(options.folder))
+    return options.graduate_batch(options.session_names())
 
 
-def test_a_session_is_named_by_either_of_its_files(folder, write):
+def test_a_session_is_named_by_either_of_its_files(folder, options, write):
     write("b")
     write("a.b")
     (folder / "alone.jsonl").touch()
     (folder / "lonely.extracted.json").touch()
     (folder / "notes.md").touch()
     (folder / "._b.jsonl").touch()
-    assert sessions.session_names(folder) == ["a.b", "alone", "b", "lonely"]
+    assert options.session_names() == ["a.b", "alone", "b", "lonely"]
 
 
 @pytest.mark.parametrize("name", ["in", "none", "file"])
-def test_a_folder_without_sessions_is_refused(folder, name):
+def test_a_folder_without_sessions_is_refused(folder, options, name):
     (folder.parent / "file").touch()
     with pytest.raises(InputError) as error:
-        sessions.session_names(folder.parent / name)
+        options.model_copy(update={"folder": folder.parent / name}).session_names()
     assert error.value.message.values["folder"] == folder.parent / name
 
 
@@ -73,9 +73,9 @@ def test_a_batch_holds_a_hundred_sessions_until_there_would_be_more_than_64(fold
         for number in range(made, count):
             (folder / f"{number:04}.jsonl").touch()
         made = count
-        batches = sessions.session_batches(options)
+        batches = options.session_batches()
         assert [len(batch) for batch in batches] == sizes
-        assert [name for batch in batches for name in batch] == sessions.session_names(folder)
+        assert [name for batch in batches for name in batch] == options.session_names()
 
 
 def test_a_report_counts_entries_and_quotes_and_says_why_entries_are_blocked(options, write):
@@ -169,7 +169,7 @@ def test_each_session_is_reported_as_it_ends(options, write):
     write("a")
     write("b")
     with EventLog(options.log) as log:
-        reports = sessions.graduate_each(options, ["a", "b"], log)
+        reports = options.graduate_each(["a", "b"], log)
         assert next(reports)["session"] == "a"
         assert len(list(read_events(options.log))) == 4
 

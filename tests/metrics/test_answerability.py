@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.metrics.answerability import Confusion, measure_verdicts, near_misses
+from gigamind.metrics.answerability import Confusion, near_misses
 
 
 def test_pairs_are_counted_with_unanswerable_as_the_positive_class():
@@ -64,5 +64,5 @@ def test_far_is_what_recall_leaves_and_f1_lies_between(judged):
 
 def test_the_n_of_f1_counts_what_is_or_was_judged_unanswerable():
     pairs = [(is_so, judged_so) for is_so in (True, False) for judged_so in (True, False)]
-    terms = {pair: measure_verdicts(Confusion.of([pair]))["f1"] for pair in pairs}
+    terms = {pair: Confusion.of([pair]).measure()["f1"] for pair in pairs}
     assert {pair for pair, (_, whole) in terms.items() if whole} == {*pairs[:3]}

@@ -13,7 +13,7 @@ from gigamind.assets import asset
 from gigamind.retrieval import balanced
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.fuse import ChunkLayout, Fusion
-from gigamind.retrieval.keyword import build_keyword_index
+from gigamind.retrieval.keyword import KeywordIndex
 
 JUDGE = asset("judges") / "unanswerable_answer_score.toml"
 MIN_ANSWER_SCORE = tomllib.loads(JUDGE.read_text("utf-8"))["min_score"]
@@ -32,7 +32,7 @@ def balance_of(vault_of):
         layout = ChunkLayout.of(
             [sum(c.passage.note == n.path for c in chunks) for n in vault.notes]
         )
-        keyword = build_keyword_index([chunk.indexed_text for chunk in chunks])
+        keyword = KeywordIndex.of([chunk.indexed_text for chunk in chunks])
         return balanced.Balance(keyword, layout, vault.notes, scale)
 
     return balance

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from gigamind.retrieval.chunk import _chunk_note
 from gigamind.retrieval.settings import DEFAULT_CHUNK_CHARS
-from gigamind.vault.markdown import parse
+from gigamind.vault.markdown import Document
 from gigamind.vault.notes import Note
 
 
 def note(text: str, path: str = "folder/Note.md", title: str = "Note") -> Note:
-    return Note(path, text, title, (), (), "", parse(text), content_hash="")
+    return Note(path, text, title, (), (), "", Document.parse(text), content_hash="")
 
 
 def pieces(text: str) -> list[str]:

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.retrieval.keyword import build_keyword_index
+from gigamind.retrieval.keyword import KeywordIndex
 from gigamind.retrieval.signals import _read_query_words
 from gigamind.text import tokens
 
 NONE = np.zeros(0, np.int64)
 # "apple" stands in 2 of 3 chunks, "banana" in 1, "zebra" in none: ln(1 + (3 - n + 1/2) / (n + 1/2)).
 APPLE, BANANA, ZEBRA = log(1.6), log(8 / 3), log(8)
-INDEX = build_keyword_index(["apple banana", "cherry", "apple"])
+INDEX = KeywordIndex.of(["apple banana", "cherry", "apple"])
 
 
 def covered(query: str, text: str) -> float:

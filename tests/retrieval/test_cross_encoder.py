@@ -8,7 +8,7 @@ import pytest
 from tiny_model import LETTERS, tiny_matrix, write_tiny_model
 
 from gigamind.errors import InputError
-from gigamind.retrieval.embedders import load_reranker
+from gigamind.retrieval.prepare import _load_reranker
 from gigamind.retrieval.settings import RetrievalSettings
 
 NOTES = {
@@ -34,7 +34,7 @@ def by_hand(query, text):
 
 
 def test_a_score_is_that_of_the_model_for_the_pair(cross_encoder):
-    score = load_reranker(cross_encoder)
+    score = _load_reranker(cross_encoder)
     for pair in (("battery", "매일 밤"), ("a", "z"), ("Q!", "battery: day.")):
         assert score(*pair) == pytest.approx(by_hand(*pair), rel=1e-4)
 
@@ -67,4 +67,4 @@ def test_settings_of_a_grid_are_reranked_as_a_search_is(cross_encoder, search):
 @pytest.mark.parametrize("name", ["litellm:x", "fastembed:", "fastembed:nowhere/none"])
 def test_an_unknown_reranker_is_told(name):
     with pytest.raises(InputError):
-        load_reranker(name)
+        _load_reranker(name)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from plain_index import PlainIndex, content_of
 
 from gigamind.retrieval.edge import open_edge
-from gigamind.retrieval.fuse import ChunkLayout, Fusion, boosts, highest, score_notes
+from gigamind.retrieval.fuse import ChunkLayout, Fusion, highest, score_notes
+from gigamind.retrieval.settings import RetrievalSettings
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -95,7 +96,8 @@ def test_the_ranking_over_the_real_engine_is_that_of_scoring_every_chunk(case):
 
 
 def test_a_boost_is_one_and_a_fifth_of_the_centrality():
-    assert boosts(np.array([0.0, 0.25, 1.0])) == pytest.approx([1.0, 1.05, 1.2])
+    settings = RetrievalSettings(graph_rerank=True)
+    assert Fusion.of(settings, np.array([0.0, 0.25, 1.0])).boosts == pytest.approx([1.0, 1.05, 1.2])
 
 
 EAST = np.array([1.0, 0.0], dtype=np.float32)

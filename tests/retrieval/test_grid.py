@@ -9,7 +9,7 @@ from gigamind.retrieval.cache import quiet
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 VAULT = Path(__file__).parents[2] / "examples" / "vault"
 QUERIES = ["휴가는 며칠까지 쓸 수 있나요?", "who approves a release", "porto", "zebra", ""]
@@ -18,7 +18,7 @@ QUERIES = ["휴가는 며칠까지 쓸 수 있나요?", "who approves a release"
 @pytest.fixture(scope="module")
 def search(examples_cache):
     """Opens a retriever over the examples under some settings."""
-    vault = read_vault(VAULT)
+    vault = Vault.read(VAULT)
 
     def opened(**settings):
         chosen = RetrievalSettings(cache=examples_cache, **settings)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from gigamind.retrieval.fuse import relative
-from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
+from gigamind.retrieval.keyword import KeywordIndex
 from gigamind.text import tokens
 
 WORDS = st.lists(st.sampled_from(["rag", "vector", "검색", "엔진", "a", "꿈"]), max_size=12)
@@ -20,7 +20,7 @@ def oracle(texts: list[str], query: str) -> np.ndarray:
 
 @given(st.lists(WORDS.map(" ".join), min_size=1, max_size=12), WORDS.map(" ".join))
 def test_scores_equal_those_of_rank_bm25(texts, query):
-    index = build_keyword_index(texts)
+    index = KeywordIndex.of(texts)
 
     if any(tokens(text) for text in texts):  # rank_bm25 itself divides by zero without a token
         assert index.scores(query) == pytest.approx(oracle(texts, query), abs=1e-9)
@@ -33,7 +33,7 @@ def test_scores_equal_those_of_rank_bm25(texts, query):
 def test_an_index_holds_the_tokens_of_any_text(pieces):
     text = "".join(pieces)
 
-    index = build_keyword_index([text])
+    index = KeywordIndex.of([text])
 
     held = [term for term in index.rows if not term.startswith("^")]
     assert sorted(held) == sorted(set(tokens(text)))
@@ -51,7 +51,7 @@ def test_a_word_of_one_syllable_is_found_before_another_particle(query):
     # idf = ln(3.5 / 1.5), the share of one occurrence 1 * 2.5 / (1 + 1.5 * (0.25 + 0.75 * 2 / 2.5)).
     share = 2.5 / (1 + 1.5 * 0.85)
 
-    found = build_keyword_index(BOOKS).scores(query)
+    found = KeywordIndex.of(BOOKS).scores(query)
 
     assert found == pytest.approx([math.log(3.5 / 1.5) * share, 0, 0, 0])
 
@@ -66,18 +66,18 @@ def test_a_word_of_one_syllable_is_found_before_another_particle(query):
     ],
 )
 def test_all_other_words_count_as_in_rank_bm25(query):
-    assert build_keyword_index(BOOKS).scores(query) == pytest.approx(oracle(BOOKS, query))
+    assert KeywordIndex.of(BOOKS).scores(query) == pytest.approx(oracle(BOOKS, query))
 
 
 def test_a_word_of_one_syllable_in_most_chunks_weighs_no_less_than_nothing():
-    found = build_keyword_index(["돈을", "돈은", "돈이 a", "b"]).scores("돈 있어?")
+    found = KeywordIndex.of(["돈을", "돈은", "돈이 a", "b"]).scores("돈 있어?")
 
     assert (found[:3] > 0).all()
     assert found[3] == 0
 
 
 def test_relative_scores_are_over_the_best_of_the_query():
-    index = build_keyword_index(["rag rag", "rag b", "c d", "e f", "g h"])
+    index = KeywordIndex.of(["rag rag", "rag b", "c d", "e f", "g h"])
     raw = index.scores("rag")
 
     assert relative(index.scores("rag")) == pytest.approx([1.0, raw[1] / raw[0], 0, 0, 0])
@@ -87,7 +87,7 @@ def test_relative_scores_are_over_the_best_of_the_query():
 def test_a_word_in_most_chunks_weighs_little_but_not_less_than_nothing():
     # "all" stands in 4 of 4: its own idf is negative and becomes a quarter of the mean idf, as in rank_bm25.
     texts = ["all a", "all b", "all c", "all d"]
-    index = build_keyword_index(texts)
+    index = KeywordIndex.of(texts)
     rare = math.log(3.5 / 1.5)
     mean = (4 * rare + math.log(0.5 / 4.5)) / 5
 
@@ -100,7 +100,7 @@ def test_a_word_in_most_chunks_weighs_little_but_not_less_than_nothing():
 def test_relative_scores_and_weights_stay_in_range_where_every_idf_is_negative():
     # rank_bm25's floor is a share of the mean idf; in one chunk that mean is negative itself.
     texts = ["rag b"]
-    index = build_keyword_index(texts)
+    index = KeywordIndex.of(texts)
 
     assert index.scores("rag") == pytest.approx(oracle(texts, "rag"), abs=1e-9)
     assert index.scores("rag")[0] < 0
@@ -110,14 +110,14 @@ def test_relative_scores_and_weights_stay_in_range_where_every_idf_is_negative()
 
 @given(st.lists(WORDS.map(" ".join), min_size=1, max_size=8), WORDS.map(" ".join))
 def test_relative_scores_are_between_0_and_1(texts, query):
-    scores = relative(build_keyword_index(texts).scores(query))
+    scores = relative(KeywordIndex.of(texts).scores(query))
 
     assert ((scores >= 0) & (scores <= 1)).all()
 
 
 @pytest.mark.parametrize("texts", [["rag 검색 엔진", "vector 책을", "𠀀𠀁 a"], ["", ""]])
 def test_a_saved_index_comes_back_the_same(texts, tmp_path):
-    built = build_keyword_index(texts)
+    built = KeywordIndex.of(texts)
     built.save(tmp_path / "index.bm25")
 
     loaded = KeywordIndex.load(tmp_path / "index.bm25")
@@ -139,7 +139,7 @@ def damaged(whole: bytes) -> Iterator[bytes]:
 
 def test_a_damaged_file_is_never_taken_for_an_index(tmp_path):
     path = tmp_path / "index.bm25"
-    build_keyword_index(["rag b", "c d", "e"]).save(path)
+    KeywordIndex.of(["rag b", "c d", "e"]).save(path)
 
     for content in damaged(path.read_bytes()):
         path.write_bytes(content)

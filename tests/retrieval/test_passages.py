@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.retrieval.index import cut, evidence, highlights
+from gigamind.retrieval.index import Chunk, cut, highlights
 from gigamind.spans import Passage, Span
 from gigamind.text import sentences, tokens
 
@@ -17,7 +17,7 @@ def flat(_token: str) -> float:
 
 
 def shown_of(passage: Passage, query: str, weight: Callable[[str], float]) -> Passage:
-    return evidence(passage, cut(passage.text), {token: weight(token) for token in tokens(query)})
+    return Chunk(passage, "").evidence({token: weight(token) for token in tokens(query)})
 
 
 @pytest.mark.parametrize(

@@ -196,12 +196,13 @@ import os
 from pathlib import Path
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
-from gigamind.judges.unanswerable import judge_by_threshold
+from gigamind.judges.unanswerable import ThresholdJudge
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
-vault = read_vault(Path(os.environ["FOLDER"]))
+from gigamind.vault.notes import Vault
+vault = Vault.read(Path(os.environ["FOLDER"]))
 with open_retriever(vault, Identities(vault.notes), RetrievalSettings(mode={mode!r}), print) as found:
-    assert judge_by_threshold(found.search("batteries"), 0.01).unanswerable is False
+    limit = ThresholdJudge(kind="threshold", min_score=0.01)
+    assert not limit.verdict(found.search("batteries")).unanswerable
 print(end="", flush=True)
 """
 

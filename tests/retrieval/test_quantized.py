@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.retrieval.edge import _Quantizer
-from gigamind.retrieval.index import unit
+from gigamind.retrieval.edge import _Quantizer, _unit
 
 
 def spread(seed: int, count: int, share: float) -> np.ndarray:
     """Unit vectors that share a direction, as those of many an encoder do; the larger `share`, the nearer to it."""
     rng = np.random.default_rng(seed)
-    return unit((rng.normal(size=(count, 64)) + 8 * share * np.eye(64)[3]).astype(np.float32))
+    return _unit((rng.normal(size=(count, 64)) + 8 * share * np.eye(64)[3]).astype(np.float32))
 
 
 def bounds(units: np.ndarray, asked: np.ndarray) -> np.ndarray:

@@ -1,13 +1,11 @@
 import numpy as np
 
-from gigamind.retrieval.retriever import recording
-
 NOTES = {"a.md": "The deploy runs every Friday.", "b.md": "휴가는 팀장에게 신청한다."}
 
 
 def test_a_second_look_finds_the_same_and_embeds_only_what_was_never_searched(opened):
     with opened(NOTES, mode="hybrid") as retriever:
-        searched, recalled = recording(retriever)
+        searched, recalled = retriever.recording()
         hits = searched.search("deploy")
         first = searched.semantic.embedder.vectors["deploy"]
         assert recalled.search("deploy") == hits == retriever.search("deploy")
@@ -19,7 +17,7 @@ def test_a_second_look_finds_the_same_and_embeds_only_what_was_never_searched(op
 
 def test_a_search_is_embedded_anew_each_time_so_that_its_time_is_honest(opened):
     with opened(NOTES, mode="semantic") as retriever:
-        searched, _recalled = recording(retriever)
+        searched, _recalled = retriever.recording()
         searched.search("deploy")
         first = searched.semantic.embedder.vectors["deploy"]
         searched.search("deploy")
@@ -28,4 +26,4 @@ def test_a_search_is_embedded_anew_each_time_so_that_its_time_is_honest(opened):
 
 def test_keyword_mode_has_nothing_to_record(opened):
     with opened(NOTES, mode="keyword") as retriever:
-        assert recording(retriever) == (retriever, retriever)
+        assert retriever.recording() == (retriever, retriever)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
 
-from gigamind.judges.unanswerable import judge_by_threshold
+from gigamind.judges.unanswerable import ThresholdJudge
 from gigamind.retrieval.cache import Cache, embed_all, quiet
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.prepare import open_retriever
@@ -18,7 +18,7 @@ from gigamind.spans import Passage
 from gigamind.text import tokens
 from gigamind.vault.graph import centrality, link_graph
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 QUERIES = [
     "배터리는 언제 교체하나요?",
@@ -35,7 +35,7 @@ MODES = [
 
 @pytest.fixture(scope="session")
 def vault():
-    return read_vault(Path(__file__).parents[2] / "examples" / "vault")
+    return Vault.read(Path(__file__).parents[2] / "examples" / "vault")
 
 
 @pytest.fixture(scope="session")
@@ -220,8 +220,8 @@ def test_the_first_is_taken_by_final_score_and_judged_by_its_base_score(rerank, 
     assert 1 / 1.2 < base["hub.md"] < 0.99
     assert hits[0].note == first
     # The hub's final score passes any threshold; its base score, the one that counts, does not pass 0.99.
-    assert judge_by_threshold(hits, 0.99).unanswerable is rerank
-    assert judge_by_threshold(hits, 0.99).score == base[first]
+    verdict = ThresholdJudge(kind="threshold", min_score=0.99).verdict(hits)
+    assert (verdict.unanswerable, verdict.score) == (rerank, base[first])
     if rerank:
         assert hits[0].final_score == pytest.approx(1.2 * base["hub.md"])  # the most central note
         assert hits[0].final_score > 1

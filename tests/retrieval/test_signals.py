@@ -9,7 +9,7 @@ from plain_index import PlainIndex
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.fuse import ChunkLayout, Fusion
 from gigamind.retrieval.index import Chunk
-from gigamind.retrieval.keyword import build_keyword_index
+from gigamind.retrieval.keyword import KeywordIndex
 from gigamind.retrieval.retriever import Retriever, SemanticLeg
 from gigamind.retrieval.signals import signals_of
 from gigamind.spans import Passage, Span
@@ -39,7 +39,7 @@ def retriever_of(texts: Sequence[str], semantic: SemanticLeg | None = None) -> R
     return Retriever(
         notes=tuple(f"{i}.md" for i in range(count)), titles=tuple(str(i) for i in range(count)),
         centralities=np.ones(count), chunks=chunks, layout=ChunkLayout.of([1] * count),
-        keyword=build_keyword_index(list(texts)), semantic=semantic,
+        keyword=KeywordIndex.of(list(texts)), semantic=semantic,
         fusion=Fusion(0.7 if semantic else 0.0, np.ones(count), 10),
     )  # fmt: skip
 

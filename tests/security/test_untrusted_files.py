@@ -14,8 +14,8 @@ from gigamind.interop.squad import read_squad
 from gigamind.library import evaluate_search, suggest_links
 from gigamind.records.folder import write_texts
 from gigamind.vault.identity import leaves_vault
-from gigamind.vault.markdown import parse
-from gigamind.vault.notes import read_vault
+from gigamind.vault.markdown import Document
+from gigamind.vault.notes import Vault
 
 SECRET = "nobody outside this folder may see this"
 OUT_OF_THE_VAULT = (
@@ -119,7 +119,7 @@ def test_frontmatter_is_read_in_linear_time(tmp_path, name):
     def read(size):
         text = f"---\n{frontmatter(size)}---\n# Text\n\nBody.\n"
         (tmp_path / "note.md").write_text(text, "utf-8")
-        (note,) = read_vault(tmp_path).notes
+        (note,) = Vault.read(tmp_path).notes
         return note
 
     note = check_linear(read, size)
@@ -130,7 +130,7 @@ def test_frontmatter_is_read_in_linear_time(tmp_path, name):
 def test_aliases_of_aliases_are_never_resolved():
     tracemalloc.start()
     try:
-        parse(f"---\n{aliases(30)}---\n")
+        Document.parse(f"---\n{aliases(30)}---\n")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -139,4 +139,4 @@ def test_aliases_of_aliases_are_never_resolved():
 
 @pytest.mark.parametrize("kind", ["> ", "- ", "[", "![[a|", "[a](", "*_", "<b>", "`", "$$", "|a"])
 def test_nested_and_unended_markdown_takes_linear_time(kind):
-    check_linear(lambda size: parse(kind * (size // len(kind)) + "\nend"), 48_000)
+    check_linear(lambda size: Document.parse(kind * (size // len(kind)) + "\nend"), 48_000)

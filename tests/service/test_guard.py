@@ -97,7 +97,7 @@ def test_feedback_becomes_rows_that_evaluations_read_and_no_labels(serve, tmp_pa
     from gigamind.datasets.check import check_answers, check_queries
     from gigamind.datasets.jsonl import read_answers, read_queries
     from gigamind.vault.identity import Identities
-    from gigamind.vault.notes import read_vault
+    from gigamind.vault.notes import Vault
 
     service = serve(feedback=tmp_path / "said")
     found = service.stream("연차는 며칠?")
@@ -110,7 +110,7 @@ def test_feedback_becomes_rows_that_evaluations_read_and_no_labels(serve, tmp_pa
     assert service.post("/api/feedback", {**wrong, "claim_id": 99})[0] == 400
     assert service.post("/api/questions", {"answer_id": answer_id})[0] == 204
     assert service.post("/api/questions", {"answer_id": "gone"})[0] == 404
-    vault = read_vault(tmp_path / "vault")
+    vault = Vault.read(tmp_path / "vault")
     identities = Identities(vault.notes)
     answers = check_answers(read_answers(tmp_path / "said" / "answers.jsonl"), vault, identities)
     assert not answers.errors

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gigamind.stats import intervals
-from gigamind.stats.intervals import Interval, bca_intervals, summable
+from gigamind.stats.intervals import Interval, summable
+from gigamind.stats.paired import _bca_intervals
 
 
 def _column(values):
@@ -18,7 +19,7 @@ def _column(values):
 def _interval(values, seed=42, label="t", resamples=2_000, **options):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(intervals, "_RESAMPLES", resamples)
-        (found,) = bca_intervals(_column(values), seed=seed, label=label, **options)
+        (found,) = _bca_intervals(_column(values), seed=seed, label=label, **options)
     return found
 
 

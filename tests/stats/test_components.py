@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gigamind.stats.components import _Components, variance_components
+from gigamind.stats.agreement import _Components, variance_components
 from gigamind.stats.intervals import clusters_of
 
 ITEMS = 4_000

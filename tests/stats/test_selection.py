@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gigamind.stats.selection import FOLDS, LEVEL, MIN_ITEMS, select
+from gigamind.stats.selection import Selection
 
 
 def beside(reference, *others):
@@ -14,7 +14,7 @@ def beside(reference, *others):
 
 
 def chosen(values, seed=42):
-    return select(values, seed=seed, label="test")
+    return Selection.of(values, seed=seed, label="test")
 
 
 def noise(random, items, columns):
@@ -107,7 +107,7 @@ def test_seed_and_values_decide_and_the_order_of_items_hardly():
 
 
 def test_shares_of_folds_and_gains_out_of_fold_add_up():
-    found = chosen(noise(np.random.default_rng(6), FOLDS * 12, 4))
+    found = chosen(noise(np.random.default_rng(6), Selection.FOLDS * 12, 4))
     assert found.picked.sum() == pytest.approx(1)
     # folds of equal size: the mean of all picks is that of the columns, weighed by how often each was picked
     gained = np.nansum(found.picked * np.nan_to_num(found.fold_gains))
@@ -121,7 +121,7 @@ def test_shares_of_folds_and_gains_out_of_fold_add_up():
 @pytest.mark.parametrize(
     "values",
     [
-        np.zeros((MIN_ITEMS - 1, 2)), np.zeros((MIN_ITEMS, 1)), np.full((20, 2), 1.5),
+        np.zeros((Selection.MIN_ITEMS - 1, 2)), np.zeros((Selection.MIN_ITEMS, 1)), np.full((20, 2), 1.5),
         np.full((20, 2), np.nan),
     ],
 )  # fmt: skip
@@ -131,5 +131,5 @@ def test_what_cannot_be_chosen_from_is_refused(values):
 
 
 def test_as_many_items_as_it_takes_are_enough():
-    assert chosen(np.zeros((MIN_ITEMS, 2))).chosen == 0
-    assert 0 < LEVEL < 0.05
+    assert chosen(np.zeros((Selection.MIN_ITEMS, 2))).chosen == 0
+    assert 0 < Selection.LEVEL < 0.05

@@ -5,13 +5,15 @@ from dataclasses import replace
 import numpy as np
 
 from gigamind.stats.intervals import numbered
-from gigamind.stats.tuning import (
-    FOLDS,
-    LabelledItems,
-    _gain_of,
-)
+from gigamind.stats.tuning import LabelledItems
 
 KO, EN = 1, 0
+
+
+def gain_of(items, tuned):
+    return items.cross_validate(lambda _train: (None, tuned), seed=0)
+
+
 CURRENT = {EN: 0.5, KO: 0.5}
 DRAWS = 100
 
@@ -30,7 +32,7 @@ def drawn(seed, *, answers=60, claims=2, best=CURRENT, noise=0.15, current=CURRE
         clusters=numbered(clusters, clusters.size),
         folds=(clusters % 10 // 2).astype(np.intp),
     )
-    assert set(items.folds) == set(range(FOLDS))
+    assert set(items.folds) == set(range(LabelledItems.FOLDS))
     return items, scores, groups
 
 
@@ -55,7 +57,7 @@ def test_labels_without_signal_keep_the_prompt():
         items = shuffled(items, seed + DRAWS)
         rng = np.random.default_rng(seed)
         columns = (rng.random((items.truth.size, 7)) < 0.5).astype(float)
-        for fold in range(FOLDS):  # learned from
+        for fold in range(LabelledItems.FOLDS):  # learned from
             columns[items.folds == fold, 2 + fold] = np.nan
         kept += not items.cross_validate(items.pick_variant(columns), seed=seed).is_significant
     assert kept >= 0.95 * DRAWS
@@ -67,7 +69,7 @@ def test_a_threshold_too_high_in_korean_is_found_and_the_gain_is_in_its_interval
     current = {EN: 0.5, KO: 0.9}
     world = drawn(10_000, answers=20_000, current=current)[0]
     fixed = drawn(10_000, answers=20_000)[0].verdicts
-    true_gain = _gain_of(world, fixed, seed=0).value
+    true_gain = gain_of(world, fixed).value
     for seed in range(draws):
         items, scores, groups = drawn(seed, answers=120, current=current)
         pick = items.pick_thresholds(scores, groups, current)
@@ -99,7 +101,7 @@ def test_weights_count_in_the_choice_and_the_gain():
     items, _scores, groups = drawn(3)
     heavy = replace(items, weights=np.where(groups == KO, 9.0, 1.0))
     flipped = replace(heavy, verdicts=np.where(groups == KO, ~items.truth, items.truth))
-    gain = _gain_of(flipped, items.truth, seed=0)
+    gain = gain_of(flipped, items.truth)
     assert gain.before < 0.2
     assert gain.after == 1.0
 
@@ -108,6 +110,6 @@ def test_few_changed_answers_are_never_enough():
     items, _scores, _groups = drawn(4)
     almost = items.truth.copy()
     almost[:8:2] ^= True  # of four answers
-    gain = _gain_of(replace(items, verdicts=almost), items.truth, seed=0)
+    gain = gain_of(replace(items, verdicts=almost), items.truth)
     assert gain.changed == 4
     assert not gain.is_significant

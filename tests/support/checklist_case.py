@@ -5,7 +5,7 @@ from typing import Any
 from scripted_model import JUDGES, Scripted, verdict_of
 
 from gigamind.judges.protocol import AnswerCase
-from gigamind.judges.quality_gate import load_quality_gate
+from gigamind.judges.quality_gate import QualityGate
 from gigamind.prompting.fences import Source
 
 FILE = JUDGES / "quality_gate.toml"
@@ -44,7 +44,7 @@ def verdict_by(
     client, *, file=FILE, language="ko", feature="search_qa", answer=ANSWER, notes=NOTES
 ) -> Any:
     """What the judge says of a response."""
-    judge = load_quality_gate(file, feature, language)
+    judge = QualityGate.load(file, feature, language)
     return verdict_of(judge, AnswerCase("배포는 언제?", answer, notes), client)
 
 

@@ -21,7 +21,7 @@ from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.edge import open_edge
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.index import IndexContent
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 NOTES, QUERIES, SESSIONS = 60, 40, 12
 SEARCH = (*search_command.SEARCH, "--speed-passes", "0")
@@ -72,7 +72,7 @@ class Embedder:
 def index(folder: str = ".") -> list[float]:
     """Index the vault, as an evaluation does; the cosines of all its chunks for one query."""
     cache, embedder = Cache(Path(folder, "cache")), Embedder()
-    chunks = chunk_notes(read_vault(Path(folder, "vault")).notes)
+    chunks = chunk_notes(Vault.read(Path(folder, "vault")).notes)
     texts = [chunk.indexed_text for chunk in chunks]
     content = IndexContent(
         "shard", chunks, lambda: embed_all(embedder, texts, cache.embeddings, quiet)

@@ -13,7 +13,6 @@ from judged_folders import EVALUATION
 
 import gigamind
 from gigamind.evidence.align import align_all
-from gigamind.evidence.record import records
 from gigamind.evidence.result import Quote
 from gigamind.i18n import script_messages, translator
 from gigamind.judges.search_qa.segments import _without_citations, citations
@@ -110,7 +109,7 @@ def evaluated(
     shown = [note.text[note.shown_from :] for note in notes]
 
     def evidence(note: int, quote: str) -> dict[str, Any]:
-        return dict(*records(align_all([Quote(quote, source_index=note - 1)], shown), shown))
+        return dict(*align_all([Quote(quote, source_index=note - 1)], shown).records(shown))
 
     units = Utf16(answer)
     judged: list[dict[str, Any]] = []

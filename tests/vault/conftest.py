@@ -5,7 +5,7 @@ import pytest
 from vault_files import write_files
 
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import Vault, read_vault
+from gigamind.vault.notes import Vault
 
 WriteVault = Callable[[Mapping[str, str | bytes]], Path]
 
@@ -19,7 +19,7 @@ def write_vault(tmp_path: Path) -> WriteVault:
 @pytest.fixture
 def read(write_vault: WriteVault) -> Callable[[Mapping[str, str | bytes]], Vault]:
     """Writes files and reads them as a vault."""
-    return lambda files: read_vault(write_vault(files))
+    return lambda files: Vault.read(write_vault(files))
 
 
 @pytest.fixture

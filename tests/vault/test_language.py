@@ -4,7 +4,7 @@ import unicodedata
 import pytest
 
 from gigamind.vault.language import known_language, note_language, question_language, text_language
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 
 @pytest.mark.each(
@@ -43,7 +43,7 @@ def test_a_question_is_korean_by_its_words(question, expected):
 def test_the_frontmatter_decides_where_it_says_something(tmp_path):
     (tmp_path / "a.md").write_text("---\nlang: EN-us\n---\n한국어", encoding="utf-8")
     (tmp_path / "b.md").write_text("---\ntitle: some English title\n---\n한국어", encoding="utf-8")
-    assert [note_language(note) for note in read_vault(tmp_path).notes] == ["en", "ko"]
+    assert [note_language(note) for note in Vault.read(tmp_path).notes] == ["en", "ko"]
 
 
 @pytest.mark.each(
@@ -86,5 +86,5 @@ KOREAN_CODE = "```python\n# 이 주석은 아주 길고 본문보다 한글이 �
 )
 def test_the_language_of_a_note_is_that_of_its_prose(text, expected, tmp_path):
     (tmp_path / "a.md").write_text(text, encoding="utf-8")
-    [note] = read_vault(tmp_path).notes
+    [note] = Vault.read(tmp_path).notes
     assert note_language(note) == expected

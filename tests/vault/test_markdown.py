@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from time_limit import check_linear
 
-from gigamind.vault.markdown import parse
+from gigamind.vault.markdown import Document
 
 
 @pytest.mark.each(
@@ -18,14 +18,14 @@ from gigamind.vault.markdown import parse
     ],
 )
 def test_headings_have_level_visible_text_and_span(text, level, shown, under):
-    [heading] = parse(text).headings
+    [heading] = Document.parse(text).headings
 
     assert (heading.level, heading.text, heading.span.slice(text)) == (level, shown, under)
 
 
 @pytest.mark.parametrize("text", ["#tag", "```\n# no\n```", "%%\n# no\n%%", "    # no", "\\# no"])
 def test_what_only_looks_like_a_heading_is_none(text):
-    assert parse(text).headings == ()
+    assert Document.parse(text).headings == ()
 
 
 def test_blocks_are_whole_and_in_order():
@@ -35,7 +35,7 @@ def test_blocks_are_whole_and_in_order():
         "$$\nx\n$$\n\n***\n\n[^1]: foot\n"
     )
 
-    found = [(block.kind, block.span.slice(text)) for block in parse(text).blocks]
+    found = [(block.kind, block.span.slice(text)) for block in Document.parse(text).blocks]
 
     assert found == [
         ("heading", "# H"), ("paragraph", "para\nmore"), ("list", "- a\n\n  b\n- c"),
@@ -46,18 +46,18 @@ def test_blocks_are_whole_and_in_order():
 
 
 def test_text_with_math_in_it_is_a_paragraph():
-    assert [block.kind for block in parse("so $$x$$").blocks] == ["paragraph"]
+    assert [block.kind for block in Document.parse("so $$x$$").blocks] == ["paragraph"]
 
 
 def test_a_block_that_is_all_comment_is_left_out():
     text = "before\n\n%%\nhidden\n\n# hidden\n%%\n\n%%inline%%\n\nafter"
 
-    assert [block.span.slice(text) for block in parse(text).blocks] == ["before", "after"]
+    assert [block.span.slice(text) for block in Document.parse(text).blocks] == ["before", "after"]
 
 
 def test_a_note_without_text_is_an_empty_document():
     for text in ("", "\ufeff", "\n\n", "\r\n"):
-        document = parse(text)
+        document = Document.parse(text)
         assert (document.headings, document.links, document.blocks) == ((), (), ())
 
 
@@ -65,7 +65,7 @@ def test_megabytes_are_read_in_linear_time():
     paragraph = "한국어 문단과 plain English words 👋 go on. " * 6 + "One [[note|별칭]].\n\n"
     text = paragraph * (2_000_000 // len(paragraph.encode()))
 
-    document = check_linear(lambda size: parse(text[:size]), len(text))
+    document = check_linear(lambda size: Document.parse(text[:size]), len(text))
 
     assert len(document.links) == len(document.blocks) == len(text) // len(paragraph)
     assert document.links[-1].span.slice(text) == "[[note|별칭]]"
@@ -75,7 +75,7 @@ def test_megabytes_are_read_in_linear_time():
     "piece", ["[[a", "%%a ", "x %%a\n\n", "[", "![a", "`a``b", "$a ", "> ", "%%a%%", "| ", "***a "]
 )
 def test_hostile_repetition_is_read_in_linear_time(piece):
-    check_linear(lambda size: parse(piece * (size // len(piece))), 40_000)
+    check_linear(lambda size: Document.parse(piece * (size // len(piece))), 40_000)
 
 
 PIECES = (
@@ -89,7 +89,7 @@ MARKDOWN = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 @settings(deadline=None)  # a busy machine is no failure
 @given(MARKDOWN)
 def test_every_range_lies_in_the_note_and_blocks_never_overlap(text):
-    document = parse(text)
+    document = Document.parse(text)
 
     assert 0 <= document.body_start <= len(text)
     end = document.body_start

@@ -3,18 +3,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gigamind.spans import Span
-from gigamind.vault.markdown import Link, parse
+from gigamind.vault.markdown import Document, Link
 
 TABLE = "| a | b |\n|---|---|\n"
 
 
 def links(text: str) -> list[tuple[str, str, str]]:
     """Target, fragment and text of each link."""
-    return [(link.target, link.fragment, link.text) for link in parse(text).links]
+    return [(link.target, link.fragment, link.text) for link in Document.parse(text).links]
 
 
 def only_link(text: str) -> Link:
-    [link] = parse(text).links
+    [link] = Document.parse(text).links
     return link
 
 
@@ -74,7 +74,7 @@ def test_what_is_no_link_to_a_file_is_not_read(text):
 
 
 def test_embeds_and_wikilinks_are_told_from_links():
-    document = parse("[[a]] ![[b]] [c](c.md) ![d](d.png)")
+    document = Document.parse("[[a]] ![[b]] [c](c.md) ![d](d.png)")
 
     assert [link.embed for link in document.links] == [False, True, False, True]
     assert [link.wikilink for link in document.links] == [True, True, False, False]
@@ -91,9 +91,9 @@ def test_spans_count_code_points_of_the_whole_note():
 
     assert link.span.slice(text) == "[[노트|별칭]]"
     assert link.text_span.slice(text) == "별칭"
-    [heading] = parse(text).headings
+    [heading] = Document.parse(text).headings
     assert heading.span.slice(text) == "# 👋 인사"
-    assert parse(text).frontmatter == {"title": "👋"}
+    assert Document.parse(text).frontmatter == {"title": "👋"}
 
 
 @pytest.mark.each(
@@ -111,14 +111,14 @@ def test_the_text_span_covers_what_is_shown_with_its_markers(text, under):
 def test_a_rule_between_paragraphs_opens_no_second_frontmatter():
     text = "a\n\n---\nb: [[c]]\n---\n"
 
-    assert [block.kind for block in parse(text).blocks] == ["paragraph", "rule", "heading"]
+    assert [block.kind for block in Document.parse(text).blocks] == ["paragraph", "rule", "heading"]
     assert links(text) == [("c", "", "c")]
 
 
 def test_a_comment_in_front_of_text_does_not_make_code_of_it():
     text = "%%to do%% see [[note]]"
 
-    assert [block.kind for block in parse(text).blocks] == ["paragraph"]
+    assert [block.kind for block in Document.parse(text).blocks] == ["paragraph"]
     assert links(text) == [("note", "", "note")]
 
 

@@ -9,7 +9,7 @@ import pytest
 from rights import as_anyone
 
 from gigamind.errors import NotesError
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 
 def test_a_note_carries_its_frontmatter_and_its_text(read):
@@ -59,7 +59,7 @@ def test_only_markdown_files_outside_hidden_places_are_notes(read):
 def test_more_can_be_left_out(write_vault):
     root = write_vault({"a.md": "", "drafts/b.md": ""})
 
-    assert [note.path for note in read_vault(root, ["drafts/"]).notes] == ["a.md"]
+    assert [note.path for note in Vault.read(root, ["drafts/"]).notes] == ["a.md"]
 
 
 def test_byte_order_mark_and_carriage_returns_stay_in_the_text(read):
@@ -149,7 +149,7 @@ def test_what_cannot_be_read_is_skipped_and_named(public_vault, locked):
     (public_vault / locked).chmod(0)
 
     with as_anyone():
-        vault = read_vault(public_vault)
+        vault = Vault.read(public_vault)
     assert [note.path for note in vault.notes] == ["a.md"]
     [warning] = vault.warnings
     assert locked in warning
@@ -159,7 +159,7 @@ def test_a_vault_that_cannot_be_read_is_an_error(public_vault):
     public_vault.chmod(0)
 
     with as_anyone(), pytest.raises(NotesError, match=str(public_vault)):
-        read_vault(public_vault)
+        Vault.read(public_vault)
     public_vault.chmod(0o755)
 
 
@@ -172,7 +172,7 @@ def test_templates_and_excluded_notes_are_not_read(write_vault, settings):
             ".obsidian/templates.json": settings,
         }
     )  # fmt: skip
-    vault = read_vault(root, ["drafts/"])
+    vault = Vault.read(root, ["drafts/"])
 
     assert [note.path for note in vault.notes] == ["a.md", "sub/templates/c.md"]
     [warning] = vault.warnings

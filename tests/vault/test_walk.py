@@ -4,7 +4,7 @@ import unicodedata
 import pytest
 
 from gigamind.errors import NotesError
-from gigamind.vault.notes import DEFAULT_EXCLUDES, read_vault, walk
+from gigamind.vault.notes import DEFAULT_EXCLUDES, Vault, walk
 
 
 def paths(root, exclude=DEFAULT_EXCLUDES):
@@ -71,7 +71,7 @@ def test_links_out_of_the_vault_are_named_and_not_followed(write_vault, tmp_path
 
     assert [file.path for file in walked.files] == ["a.md"]
     assert [warning.values["place"] for warning in walked.warnings] == ["folder", "note.md"]
-    vault = read_vault(root)
+    vault = Vault.read(root)
     assert ([note.path for note in vault.notes], vault.warnings) == (["a.md"], walked.warnings)
 
 

@@ -32,7 +32,7 @@ from gigamind.judges.search_qa.reply import MOST_CLAIMS, RULES, ClaimFinding
 from gigamind.judges.search_qa.segments import Piece, pieces_of, without_note_names
 from gigamind.judges.search_qa.verify import JudgedClaim
 from gigamind.judges.search_qa.words import Reading
-from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
+from gigamind.judges.spec import JudgeFile, read_judge_file
 from gigamind.loading import parsed
 from gigamind.records.judged import SearchQAEvaluation
 from gigamind.spans import Span
@@ -291,7 +291,7 @@ class _NliJudge(Judge[AnswerCase, SearchQAEvaluation | None]):
     def fingerprint(self, model: str) -> str:
         file = self.file.model_copy(update={"model": self.model.fingerprint, "file": ""})
         rules = f"rules {RULES}, of words {RULES_OF_WORDS}, of nli {_RULES_OF_NLI}"
-        return fingerprint_of(file, rules, model)
+        return file.fingerprint_with(rules, model)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[SearchQAEvaluation | None]:
         """Judge an answer; raise LlmError if it has too many claims, or the model fails."""

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from gigamind.evidence.clause import is_question
+from gigamind.evidence.proof import is_question
 from gigamind.i18n import Language
 from gigamind.judges.protocol import AnswerCase, Asking, Judge, Verdict
 from gigamind.judges.search_qa.judgement import evaluation_of, verdict_of
@@ -30,7 +30,7 @@ from gigamind.judges.search_qa.segments import Piece, claims_of, pieces_of, with
 from gigamind.judges.search_qa.support import LEAST, support
 from gigamind.judges.search_qa.verify import Doubt, JudgedClaim, Verifier
 from gigamind.judges.search_qa.words import Reading
-from gigamind.judges.spec import JudgeFile, fingerprint_of
+from gigamind.judges.spec import JudgeFile
 from gigamind.prompting.fences import Source
 from gigamind.records.judged import SearchQAEvaluation, Share
 
@@ -59,7 +59,7 @@ class WordsJudge(Judge[AnswerCase, SearchQAEvaluation | None]):
     scales: ClassVar = {"correctness": "graded", "supported": "binary"}
 
     def fingerprint(self, model: str) -> str:
-        return fingerprint_of(self.file, f"rules {RULES}, of words {RULES_OF_WORDS}", model)
+        return self.file.fingerprint_with(f"rules {RULES}, of words {RULES_OF_WORDS}", model)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[SearchQAEvaluation | None]:
         del asking

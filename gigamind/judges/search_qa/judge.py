@@ -53,13 +53,12 @@ from gigamind.judges.spec import (
     Language,
     LlmJudge,
     LlmJudgeFile,
-    fingerprint_of,
     load_llm_judge,
 )
 from gigamind.llm.client import Message
 from gigamind.llm.settings import ModelOptions
 from gigamind.prompting.fences import looks_like_instructions
-from gigamind.prompting.prompts import Prompt, as_json, included_prompt
+from gigamind.prompting.prompts import Prompt, as_json
 from gigamind.prompting.replies import ModelReply, Most, Quotation
 from gigamind.records.judged import ReportedVerdict, SearchQAEvaluation, SecondLookReport
 from gigamind.stats.intervals import Estimate
@@ -320,12 +319,12 @@ def _load_search_qa_judge(path: Path, language: Language) -> _SearchQAJudge:
     judge = load_llm_judge(path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN)
     file, second, parts = judge.file, None, [judge.fingerprint, f"rules {RULES}"]
     if file.second_look != "never":
-        prompt = included_prompt("search_qa_second/v1", language, ("statements",))
+        prompt = Prompt.included("search_qa_second/v1", language, ("statements",))
         made = [prompt.fingerprint, language, LooksReply.model_json_schema(), _CONTROLS]
         mark = sha256(json.dumps(made).encode()).hexdigest()
         second = _SecondLook(prompt, language, file.second_model, mark)
         parts.append(mark)
-    return _SearchQAJudge(file, judge.prompt, fingerprint_of(file, *parts), second)
+    return _SearchQAJudge(file, judge.prompt, file.fingerprint_with(*parts), second)
 
 
 class _Questions:
@@ -486,10 +485,10 @@ class SearchQA(LocalisedJudge[AnswerCase, SearchQAEvaluation | None, _SearchQAJu
             await _Questions(judge, case, pieces, asking.fence_key).evaluation(asking)
         )
 
-
-def load_search_qa(path: Path, language: PromptLanguage = "auto") -> SearchQA:
-    """Return the judge of a file of kind `search_qa`; raises as `load_llm_judge`."""
-    return SearchQA({name: _load_search_qa_judge(path, name) for name in LANGUAGES[language]})
+    @classmethod
+    def load(cls, path: Path, language: PromptLanguage = "auto") -> "SearchQA":
+        """Return the judge of a file of kind `search_qa`; raises as `load_llm_judge`."""
+        return cls({name: _load_search_qa_judge(path, name) for name in LANGUAGES[language]})
 
 
 _MOST_ACCEPTED = 0.1  # share of the canaries of a run, lower end of its interval

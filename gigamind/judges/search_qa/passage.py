@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Literal
 
-from gigamind.evidence.clause import is_question, sentences_around
+from gigamind.evidence.proof import is_question, sentences_around
 from gigamind.evidence.stated import stated, unstated
 from gigamind.judges.search_qa.words import Reading
 from gigamind.prompting.fences import Source

@@ -260,8 +260,3 @@ def denies_knowledge(text: str) -> bool:
         ):
             return True
     return False
-
-
-def without_abstention(sentence: str, words: str) -> str:
-    """Return a sentence without the words of its abstention; unchanged if it does not abstain."""
-    return sentence.replace(words, " ", 1) if words and is_abstention(words, sentence) else sentence

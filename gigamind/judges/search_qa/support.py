@@ -16,9 +16,8 @@ from typing import Literal
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Levenshtein
 
-from gigamind.evidence.clause import is_question
 from gigamind.evidence.critical import are_opposed
-from gigamind.evidence.proof import is_typo
+from gigamind.evidence.proof import is_question, is_typo
 from gigamind.evidence.words import ELLIPSIS, Word
 from gigamind.judges.search_qa.numbers import is_number_word, number_refusal
 from gigamind.judges.search_qa.passage import (

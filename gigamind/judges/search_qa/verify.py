@@ -10,8 +10,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from gigamind.evidence.align import align, align_all
-from gigamind.evidence.record import record
-from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
+from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place, record
 from gigamind.evidence.stated import stated as stated_text
 from gigamind.judges.protocol import AnswerCase, once
 from gigamind.judges.quotes import Weakness, is_too_short, strongest
@@ -26,7 +25,7 @@ from gigamind.judges.search_qa.passage import (
     sentences_of,
 )
 from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules
-from gigamind.judges.search_qa.roles import Veto, without_abstention
+from gigamind.judges.search_qa.roles import Veto, is_abstention
 from gigamind.judges.search_qa.segments import Piece, Role, without_note_names
 from gigamind.judges.search_qa.support import substitution, support
 from gigamind.judges.search_qa.words import GRAMMAR, Reading, stems
@@ -142,7 +141,8 @@ class Verifier:
         place, doubt = self.proof(place, statement=text if supports else None)
         judged = JudgedClaim(claim, finding.verdict, finding.verdict, finding.note, place, doubt)
         if doubt is None and supports:
-            stated = without_abstention(text, finding.abstention_quote)
+            words = finding.abstention_quote
+            stated = text.replace(words, " ", 1) if words and is_abstention(words, text) else text
             judged = self._compared_with_source(replace(judged, stated=stated), place, alone)
         if judged.doubt is not None:
             return replace(judged, verdict="unverified", note=None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import takewhile
 
-from gigamind.evidence.normalize import unmarked
+from gigamind.evidence.normalize import Folding
 from gigamind.evidence.words import Word, words
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
@@ -131,7 +131,7 @@ class Reading:
     @cached_property
     def text(self) -> str:
         """The text without Markdown, in lower case, with single spaces and uniform bounds of numbers."""
-        text = unmarked(self.raw, is_quote=False).text
+        text = Folding.unmarked(self.raw, is_quote=False).text
         for pattern, same in _ALIKE:
             text = pattern.sub(same, text)
         return text

@@ -36,7 +36,7 @@ from gigamind.evaluation.shards import (
 from gigamind.evaluation.task import Estimate, Evaluation, Run
 from gigamind.evaluation.workers import Interrupted, ItemOutcome, run_workers
 from gigamind.i18n import Language, Text, _, translator
-from gigamind.interop.ranking import Oddity, Reply, parse_reply
+from gigamind.interop.ranking import Oddity, Reply
 from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall, Verdict
 from gigamind.judges.quality_gate import QualityGate
 from gigamind.llm.client import Message
@@ -44,7 +44,7 @@ from gigamind.llm.limiter import Limiters
 from gigamind.llm.store import Store
 from gigamind.outcome import Failure, attempt
 from gigamind.prompting.fences import fence_key
-from gigamind.prompting.prompts import Prompt, as_json, included_prompt
+from gigamind.prompting.prompts import Prompt, as_json
 from gigamind.prompting.replies import ModelReply, Most
 from gigamind.records.judged import ProofReport, SearchQAEvaluation, VerdictReport
 from gigamind.runs.store import (
@@ -95,7 +95,7 @@ class AnswerReply(ModelReply, frozen=True):
 
 @cache
 def _prompt(language: Language) -> Prompt:
-    return included_prompt("search_answer/v1", language, ("nonce", "notes", "question"))
+    return Prompt.included("search_answer/v1", language, ("nonce", "notes", "question"))
 
 
 def _messages(case: EvalCase, fence_key: bytes) -> list[Message]:
@@ -414,7 +414,7 @@ class _Requests:
             raise SystemFailedError(self.stopped)
         reply = self.system.ask(question)
         try:
-            return parse_reply(reply)
+            return Reply.parse(reply)
         except ValueError as error:
             raise SystemFailedError(text_of(error)) from error
 

@@ -16,7 +16,7 @@ from gigamind.evaluation.progress import Progress
 from gigamind.i18n import Text, _, n_
 from gigamind.judges.load import OF_ANSWERS, judge_place, load_judge
 from gigamind.judges.protocol import chosen
-from gigamind.judges.quality_gate import load_quality_gate
+from gigamind.judges.quality_gate import QualityGate
 from gigamind.judges.search_qa.segments import claims_of, comparable, pieces_of
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.systems.dialect import ANSWERS
@@ -33,7 +33,7 @@ from gigamind.tasks.answers.prepared import (
 from gigamind.tasks.options import AnswerEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import question_language
-from gigamind.vault.notes import Vault, read_vault
+from gigamind.vault.notes import Vault
 
 
 def _choose_answer_judge(options: AnswerEvalOptions) -> AnswerJudge:
@@ -58,7 +58,7 @@ def _choose_gate(options: AnswerEvalOptions) -> Gate | None:
             )
         return None
     path = options.checklist_judge or asset("judges") / "quality_gate.toml"
-    return chosen(load_quality_gate(path, options.feature, options.judge_lang), path, options)
+    return chosen(QualityGate.load(path, options.feature, options.judge_lang), path, options)
 
 
 _Read = tuple[Sequence[EvalCase], dict[str, Any]]
@@ -75,7 +75,7 @@ def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedA
     """
     judge, gate = _choose_answer_judge(options), _choose_gate(options)
     _refuse_idle(options)
-    vault = read_vault(options.notes, options.exclude) if options.notes else None
+    vault = Vault.read(options.notes, options.exclude) if options.notes else None
     identities = Identities(vault.notes if vault else ())
     if options.system is not None:
         cases, fields = _from_questions(options, options.system, vault, identities)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from gigamind.errors import Outcome
-from gigamind.evidence.record import AlignmentQuality
+from gigamind.evidence.quality import AlignmentQuality
 from gigamind.i18n import Text, _, joined
 from gigamind.interop.ranking import Oddity
 from gigamind.metrics.table import label_text, use_of
@@ -297,7 +297,7 @@ class AnswerPerformance(judged.Report):
 
 
 class VarianceReport(judged.Report):
-    """Variance components of a metric over repeated answers; see `stats.components`.
+    """Variance components of a metric over repeated answers; see `stats.agreement`.
 
     Attributes:
         item: Between questions.

@@ -18,7 +18,7 @@ from gigamind.evaluation.costs import coverage_report, flip_report, llm_report, 
 from gigamind.evaluation.shards import ModelRun
 from gigamind.evaluation.task import Run
 from gigamind.evaluation.workers import latency
-from gigamind.evidence.record import quality
+from gigamind.evidence.quality import quality
 from gigamind.evidence.result import Aligned
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
@@ -41,8 +41,8 @@ from gigamind.records.schema import Record, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.runs.store import ItemKey, ItemResult
 from gigamind.spans import Span
-from gigamind.stats.components import variance_components
-from gigamind.stats.intervals import Clusters, Estimate, averaged, clusters_of, means, sliced
+from gigamind.stats.agreement import variance_components
+from gigamind.stats.intervals import Clusters, Estimate, averaged, clusters_of, sliced
 from gigamind.systems.dialect import SystemHealth
 from gigamind.tasks.answers import schema
 from gigamind.tasks.answers.prepared import (
@@ -239,7 +239,7 @@ def _slice(items: Sequence[schema.AnswerItemReport], seed: int) -> schema.Answer
     rows = [averaged([item.metrics for item in own]) for own in questions.values()]
     # Sorted, so that the order of items does not matter.
     rows.sort(key=lambda row: [((value := row.get(name)) is None, value or 0.0) for name in names])
-    estimates = means(rows, names, seed=seed, label="answers")
+    estimates = Estimate.means(rows, names, seed=seed, label="answers")
     return schema.AnswerSliceReport(
         items=len(items),
         answers={name: estimate.value for name, estimate in estimates.items()},

@@ -22,7 +22,7 @@ from gigamind.evaluation.workers import Interrupted
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking, RunFile, read_json_run
 from gigamind.linking.anchors import fold
-from gigamind.linking.suggest import LEAST_CONFIDENCE, LinkSuggester, SuggestOptions, load_suggester
+from gigamind.linking.suggest import LEAST_CONFIDENCE, LinkSuggester, SuggestOptions
 from gigamind.metrics import links
 from gigamind.records.schema import PassageReport, Record, SystemReport, intervals
 from gigamind.spans import Span, Utf16
@@ -36,7 +36,7 @@ from gigamind.tasks.options import LinkEvalOptions
 from gigamind.vault.graph import link_graph
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
-from gigamind.vault.notes import Note, Vault, read_vault
+from gigamind.vault.notes import Note, Vault
 
 _FORM = '{"note": ..., "suggestions": [{"target": ..., "anchor": ..., "confidence": ...}]}'
 _PAIR = 2
@@ -193,7 +193,7 @@ class _PreparedLinks(PreparedInput):
 
 
 def prepare_links(options: LinkEvalOptions) -> _PreparedLinks:
-    """Read and check all input of a run; raises InputError, and the errors of `read_vault` and `draw`."""
+    """Read and check all input of a run; raises InputError, and the errors of `Vault.read` and `draw`."""
     system = _system(options)
     if not options.dataset.exists():
         command = (
@@ -205,7 +205,7 @@ def prepare_links(options: LinkEvalOptions) -> _PreparedLinks:
             command=command,
         )
     dataset = read_links(options.dataset)
-    vault = read_vault(options.notes, options.exclude)
+    vault = Vault.read(options.notes, options.exclude)
     identities = Identities(vault.notes)
     checked = check_links(dataset, vault, identities)
     by_note: dict[str, list[CheckedLink]] = {}
@@ -435,7 +435,7 @@ def open_links(options: LinkEvalOptions, progress: Progress) -> _LinkEvaluation:
         return _LinkEvaluation(prepared, suggest, lambda _notes: None, names)
     embedder = options.embedder if options.semantic else None
     stage = functools.partial(progress.stage, "Names")
-    suggester = load_suggester(vault, identities, embedder, options.cache, stage)
+    suggester = LinkSuggester.load(vault, identities, embedder, options.cache, stage)
     prepared = replace(prepared, embedding_model=suggester.embedding_model)
     suggest = functools.partial(_own_suggestions, suggester, options.context_chars)
     return _LinkEvaluation(prepared, suggest, suggester.prepare, names)

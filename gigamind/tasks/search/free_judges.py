@@ -21,8 +21,6 @@ from gigamind.judges.unanswerable import (
     RuleJudge,
     Scored,
     ThresholdJudge,
-    judge_by_calibration,
-    judge_by_threshold,
     judge_path,
     load_question_judge,
 )
@@ -44,7 +42,7 @@ from gigamind.tasks.search.schema import (
 )
 from gigamind.text import sentences
 from gigamind.vault.identity import Identities
-from gigamind.vault.markdown import parse
+from gigamind.vault.markdown import Document
 from gigamind.vault.notes import Note, Vault, content_hash
 from gigamind.version import __version__
 
@@ -114,12 +112,12 @@ class FreeJudges:
 def _decide(
     judge: RuleJudge, engine: Engine | None, query: str, ranking: Sequence[Scored]
 ) -> FreeVerdict | None:
-    if judge.kind == "threshold":
-        return judge_by_threshold(ranking, judge.min_score)
+    if isinstance(judge, ThresholdJudge) and judge.kind == "threshold":
+        return judge.verdict(ranking)
     if engine is None:
         return None
     if isinstance(judge, CalibratedJudge):
-        return judge_by_calibration(signals_of(engine, query), judge)
+        return judge.verdict(signals_of(engine, query))
     score = engine.answer_score(query) or 0.0
     return FreeVerdict(unanswerable=not ranking or score < judge.min_score, score=score)
 
@@ -318,7 +316,7 @@ def _masked(
                 text = text[:start] + text[end:]
                 probes.append((note.path, question))
         key = content_hash(text.encode("utf-8", "surrogatepass"))
-        masked.append(replace(note, text=text, document=parse(text), content_hash=key))
+        masked.append(replace(note, text=text, document=Document.parse(text), content_hash=key))
     return masked, probes
 
 

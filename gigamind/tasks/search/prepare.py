@@ -31,7 +31,7 @@ from gigamind.systems.settings import shown_system
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search.schema import SearchJudge
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import Vault, read_vault
+from gigamind.vault.notes import Vault
 
 _NO_THRESHOLD = _(
     "gigamind does not judge which queries are unanswerable, because the scores of another --system have their own"
@@ -196,7 +196,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
         options.system, options.system_config, rankings(options.topk), options.system_name
     )
     dataset = read_queries(options.dataset)
-    vault = read_vault(options.notes, options.exclude) if options.notes else Vault(Path(), (), ())
+    vault = Vault.read(options.notes, options.exclude) if options.notes else Vault(Path(), (), ())
     identities = Identities(vault.notes)
     checked = check_queries(dataset, vault if options.notes else None, identities, find_again)
     chosen, fields = draw(options, checked, vault, checked.usable)

@@ -15,7 +15,7 @@ from gigamind.i18n import Message, Text, _, joined
 from gigamind.interop.ranking import Oddity
 from gigamind.judges.spec import Chosen
 from gigamind.judges.unanswerable import FreeVerdict, UnanswerableJudge
-from gigamind.metrics.answerability import Confusion, measure_verdicts, verdict_terms
+from gigamind.metrics.answerability import Confusion, verdict_terms
 from gigamind.metrics.table import is_mean
 from gigamind.records import schema
 from gigamind.records.judged import Count, Finite, JudgementReport, LlmReport, Report, Share
@@ -452,7 +452,7 @@ def _verdict_terms(pairs: model.Pairs[SearchItem]) -> model.Terms:
     ]
     counts = [verdict_terms([pair[place] for pair in judged]) for place in (0, 1)]
     both = list(zip(*counts, strict=True))
-    names = measure_verdicts(Confusion.of([]))
+    names = Confusion.of([]).measure()
     return {f"unanswerable.{name}": [(a[name], b[name]) for a, b in both] for name in names}
 
 

@@ -31,7 +31,6 @@ from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.index import Chunk, highlights
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever as Engine
-from gigamind.retrieval.retriever import recording
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.spans import Passage, Span
 from gigamind.systems.dialect import rankings
@@ -377,7 +376,7 @@ def open_search(
     if not options.is_builtin:
         keywords = replace(options.retrieval, mode="keyword")
         return _open_system(prepared, index(keywords) if options.notes else None, retriever)
-    engine, recalled = recording(index(options.retrieval))
+    engine, recalled = index(options.retrieval).recording()
     embedder = engine.semantic.embedder.name if engine.semantic else None
     judge = choose_judge(options, embedder)
     warnings = (*(judge.warnings if judge else ()), *prepared.warnings)

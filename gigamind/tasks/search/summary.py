@@ -13,13 +13,13 @@ from gigamind.evaluation.workers import latency
 from gigamind.i18n import Text, _
 from gigamind.interop.ranking import Oddity
 from gigamind.judges.unanswerable import CalibratedJudge, ThresholdJudge
-from gigamind.metrics.answerability import Confusion, measure_verdicts, near_misses, verdict_terms
+from gigamind.metrics.answerability import Confusion, near_misses, verdict_terms
 from gigamind.metrics.ranking import RankedQuery, ndcg_changes
 from gigamind.records.judged import FLAGGED, JudgementReport, LlmReport
 from gigamind.records.schema import ErrorReport, Record, SpeedReport, SystemReport, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.runs.store import ItemKey
-from gigamind.stats.intervals import means, ratios, sliced
+from gigamind.stats.intervals import Estimate, sliced
 from gigamind.systems.dialect import MOST_FAILED, SystemHealth
 from gigamind.systems.settings import DEFAULT_PRESET
 from gigamind.tasks.options import SearchEvalOptions
@@ -194,9 +194,9 @@ def _slice(
 ) -> schema.SliceReport:
     verdicts = ((not item.answerable, item.judged_unanswerable) for item in items)
     judged = [(is_so, judged_so) for is_so, judged_so in verdicts if judged_so is not None]
-    search = means([item.metrics for item in items], names, seed=seed, label="search")
-    rates_of = list(measure_verdicts(Confusion.of([])))
-    unanswerable = ratios(verdict_terms(judged), rates_of, seed=seed, label="unanswerable")
+    search = Estimate.means([item.metrics for item in items], names, seed=seed, label="search")
+    rates_of = list(Confusion.of([]).measure())
+    unanswerable = Estimate.ratios(verdict_terms(judged), rates_of, seed=seed, label="unanswerable")
     times = latency([item.latency_ms for item in items if item.latency_ms is not None])
     answerable = sum(item.answerable for item in items)
     return schema.SliceReport(

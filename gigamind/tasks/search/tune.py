@@ -30,7 +30,7 @@ from gigamind.reports.tune import SearchSetting, TunedSetting, Tuning, WorseMetr
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.stats.intervals import Matrix
-from gigamind.stats.selection import FOLDS, LEVEL, MIN_ITEMS, PARTITIONS, Selection, select
+from gigamind.stats.selection import Selection
 from gigamind.tasks.options import GridOptions, SearchEvalOptions
 from gigamind.tasks.search.free_judges import NO_FREE_JUDGE, KnownErrors
 from gigamind.tasks.search.prepare import Prepared, prepare
@@ -60,13 +60,13 @@ def tune_grid(
         raise InputError(problem)
     prepared = prepare(options)
     queries = [query for query in prepared.queries if query.item.answerable]
-    if len(queries) < MIN_ITEMS:
+    if len(queries) < Selection.MIN_ITEMS:
         raise InputError(
             "{file}: {count} answerable queries are usable. Tuning needs at least {least} such queries, and"
             " about 100 to detect a gain of 0.1.",
             file=options.dataset,
             count=len(queries),
-            least=MIN_ITEMS,
+            least=Selection.MIN_ITEMS,
         )
     by_setting = rank_grid(prepared, queries, settings, progress or Quiet())
     figures = [_figures(rankings, queries, options.topk) for rankings in by_setting]
@@ -74,14 +74,14 @@ def tune_grid(
     values: Matrix = np.array(table, np.float64).T
     used: npt.NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(values), axis=1)
     values = values[used]
-    if len(values) < MIN_ITEMS:
+    if len(values) < Selection.MIN_ITEMS:
         raise InputError(
             "{file}: {count} answerable queries have a value of {metric}. Tuning needs at least {least} such"
             " queries, and about 100 to detect a gain of 0.1.",
             file=options.dataset,
             count=len(values),
             metric=metric,
-            least=MIN_ITEMS,
+            least=Selection.MIN_ITEMS,
         )
     if values.min() < 0 or values.max() > 1:
         raise InputError(
@@ -89,7 +89,7 @@ def tune_grid(
             " it. Use another metric.",
             metric=metric,
         )
-    selection = select(values, seed=options.seed, label=f"tune\0{metric}")
+    selection = Selection.of(values, seed=options.seed, label=f"tune\0{metric}")
     gain, interval = selection.corrected(selection.chosen or selection.best)
     current = [SearchSetting.model_validate(own, from_attributes=True) for own in settings]
     chosen = options.model_copy(update=current[selection.chosen].model_dump())
@@ -102,9 +102,9 @@ def tune_grid(
         queries=len(values),
         left_out=len(queries) - len(values),
         seed=options.seed,
-        folds=FOLDS,
-        partitions=PARTITIONS,
-        level=LEVEL,
+        folds=Selection.FOLDS,
+        partitions=Selection.PARTITIONS,
+        level=Selection.LEVEL,
         settings=tuple(
             _setting(setting, place, _means(figures[place], used), selection)
             for place, setting in enumerate(current)

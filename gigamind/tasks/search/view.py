@@ -27,7 +27,7 @@ from gigamind.reports.html import items_script
 from gigamind.reports.verdict import slice_name
 from gigamind.reports.views import View, distinct, figure_of, measured, slice_table
 from gigamind.spans import Passage, Span
-from gigamind.stats.selection import MIN_ITEMS
+from gigamind.stats.selection import Selection
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search import schema
 from gigamind.tasks.search.free_judges import KnownErrors, is_usable
@@ -362,7 +362,7 @@ def _may_tune(record: schema.RunRecord) -> bool:
     options, counts = record.run.options, record.summary.counts
     is_default = (options.get("mode"), options.get("fusion")) == ("hybrid", "weighted")
     is_last = options.get("compare") or options.get("unanswerable_mode") == "llm"
-    return is_default and not is_last and counts.queries_answerable >= MIN_ITEMS
+    return is_default and not is_last and counts.queries_answerable >= Selection.MIN_ITEMS
 
 
 def _usable_point(record: schema.RunRecord) -> SweepPoint | None:

@@ -25,7 +25,7 @@ from gigamind.i18n import Text, _
 from gigamind.llm.ask import LanguageModel
 from gigamind.outcome import Failure
 from gigamind.prompting.fences import Source
-from gigamind.prompting.prompts import Prompt, included_prompt
+from gigamind.prompting.prompts import Prompt
 from gigamind.prompting.replies import QUOTED, Auxiliary, ModelReply, Most, unread_in
 from gigamind.spans import Span, Utf16
 from gigamind.vault.language import note_language
@@ -118,7 +118,7 @@ async def _ask(
 
 @cache
 def _prompt(language: str) -> Prompt:
-    return included_prompt("generate_queries/v1", language, _GIVEN)
+    return Prompt.included("generate_queries/v1", language, _GIVEN)
 
 
 def _rows_of(

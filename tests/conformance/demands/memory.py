@@ -6,8 +6,7 @@ from rapidfuzz.distance import Levenshtein
 
 from demands.model import Equal, Field, Option, Section, row, shown
 from gigamind.evidence.align import align
-from gigamind.evidence.record import AlignedRecord
-from gigamind.evidence.result import Aligned, Failed, Method
+from gigamind.evidence.result import Aligned, AlignedRecord, Failed, Method
 from gigamind.evidence.schema import AlignOptions
 from gigamind.memory.events import _EventType
 from gigamind.memory.extract import Statement, StatementEvidence

@@ -3,25 +3,26 @@
 import numpy as np
 
 from demands.model import Equal, Field, Option, Section, Written, row, shown
-from gigamind.judges.unanswerable import judge_by_threshold
+from gigamind.judges.unanswerable import ThresholdJudge
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.metrics.answerability import Confusion
 from gigamind.metrics.spans import Unplaced, matches
-from gigamind.retrieval.fuse import Fusion, boosts, relative
+from gigamind.retrieval.fuse import Fusion, relative
 from gigamind.retrieval.hit import Hit
-from gigamind.retrieval.keyword import build_keyword_index
-from gigamind.retrieval.settings import DEFAULT_ALPHA
+from gigamind.retrieval.keyword import KeywordIndex
+from gigamind.retrieval.settings import DEFAULT_ALPHA, RetrievalSettings
 from gigamind.spans import Passage, Span
 from gigamind.tasks.search.schema import HitReport
 from gigamind.text import jaccard, plain
 
+_BOOSTED = Fusion.of(RetrievalSettings(graph_rerank=True), np.array([0.0, 0.5, 1.0]))
 _COUNTS = Confusion(tp=3, fp=1, fn=2, tn=4)
 _TEXTS = ("backup every night", "lunch menu", "backup of the lunch menu")
 
 
 def _hybrid(semantic: float, keyword: float) -> float:
     """The joined score of a note by the default share of the semantic leg."""
-    fusion = Fusion(DEFAULT_ALPHA, boosts(np.zeros(1)), topk=1)
+    fusion = Fusion.of(RetrievalSettings(topk=1), np.zeros(1))
     return float(fusion.join(semantic, np.asarray([(1 - DEFAULT_ALPHA) * keyword]))[0])
 
 
@@ -37,7 +38,7 @@ def _by_text(text: str, label: str) -> bool:
 
 def _relative(query: str) -> list[float]:
     """Keyword scores of all texts for a query, the best first."""
-    scores = relative(build_keyword_index(_TEXTS).scores(query))
+    scores = relative(KeywordIndex.of(_TEXTS).scores(query))
     return sorted((float(score) for score in scores), reverse=True)
 
 
@@ -47,7 +48,8 @@ class _Scored:
 
 
 def _unanswerable(*scores: float) -> bool:
-    return judge_by_threshold([_Scored(score) for score in scores], 0.3).unanswerable
+    judge = ThresholdJudge(kind="threshold", min_score=0.3)
+    return judge.verdict([_Scored(score) for score in scores]).unanswerable
 
 
 _GOLDEN = "out/summary.json"
@@ -178,9 +180,7 @@ _ANSWERABILITY = (
     row(
         (355, 357, 358, 359),
         "final_score = score × (1 + β × centrality_score) … β = 0.2 (기본값) … (0~1) … 1.0을 초과할 수 있으나, 순위 결정에만 사용",
-        Equal(
-            lambda: [float(boost) for boost in boosts(np.array([0.0, 0.5, 1.0]))], [1.0, 1.1, 1.2]
-        ),
+        Equal(_BOOSTED.boosts.tolist, [1.0, 1.1, 1.2]),
     ),
     row(
         363,

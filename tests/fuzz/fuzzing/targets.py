@@ -25,7 +25,6 @@ from gigamind.cli.config import check_config, read_config
 from gigamind.cli.main import cli
 from gigamind.datasets import jsonl
 from gigamind.datasets.labels import AnswerLabel, read_labels
-from gigamind.datasets.write import row_line
 from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
@@ -39,7 +38,7 @@ from gigamind.library import evaluate_search
 from gigamind.llm.ask import LanguageModel, _cut_off, _own_object
 from gigamind.llm.ledger import read_prices
 from gigamind.llm.settings import ModelSettings
-from gigamind.memory.sessions import parse_extraction, parse_session
+from gigamind.memory.sessions import Extraction, Session
 from gigamind.release.compare import compare
 from gigamind.release.model import read_run, read_snapshot
 from gigamind.release.policy import Policy
@@ -48,8 +47,8 @@ from gigamind.systems.dialect import ANSWERS, _AnswerPreset, _Preset, rankings
 from gigamind.systems.protocol import settle
 from gigamind.tasks import KINDS
 from gigamind.vault.identity import Found, Identities
-from gigamind.vault.markdown import parse
-from gigamind.vault.notes import read_vault
+from gigamind.vault.markdown import Document
+from gigamind.vault.notes import Vault
 
 _MOST_LINES = 11  # of a message: where a file has several problems, the first ten stand in it
 _stack = ExitStack()
@@ -110,7 +109,9 @@ def dataset(content: bytes) -> None:
         with refusing():
             found = read(path)
             assert len(found.lines) == len(found.items)
-            again = _file("".join(row_line(item) + "\n" for item in found.items).encode(), "again")
+            again = _file(
+                "".join(item.json_line() + "\n" for item in found.items).encode(), "again"
+            )
             if found.items:
                 assert read(again).items == found.items
 
@@ -124,9 +125,9 @@ def labels(content: bytes) -> None:
 def note(content: bytes) -> None:
     """Markdown, links and frontmatter of a note, as its vault has them."""
     folder = _file(content, "vault/note.md").parent
-    vault = read_vault(folder)
+    vault = Vault.read(folder)
     (found,) = vault.notes
-    document = parse(found.text)
+    document = Document.parse(found.text)
     spans = [link.span for link in document.links] + [link.text_span for link in document.links]
     spans += [block.span for block in document.blocks] + [one.span for one in document.headings]
     spans += document.running
@@ -279,9 +280,9 @@ def reply(content: bytes) -> None:
 def session(content: bytes) -> None:
     """A conversation, and what was extracted from one."""
     with refusing():
-        parse_session("s", list(enumerate(_text(content).splitlines(), start=1)), "session.jsonl")
+        Session.parse("s", list(enumerate(_text(content).splitlines(), start=1)), "session.jsonl")
     with refusing():
-        parse_extraction(_text(content), "session.extracted.json")
+        Extraction.parse(_text(content), "session.extracted.json")
 
 
 def event(content: bytes) -> None:

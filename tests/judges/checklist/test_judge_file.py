@@ -5,10 +5,10 @@ from gigamind.errors import InputError
 from gigamind.judges.quality_gate import (
     _RULES,
     ChecklistReply,
+    QualityGate,
     _ChecklistJudgeFile,
-    load_quality_gate,
 )
-from gigamind.judges.spec import fingerprint_of, load_llm_judge
+from gigamind.judges.spec import load_llm_judge
 
 ITEM = '{ id = "a", ko = "가?", en = "A?" }'
 
@@ -29,7 +29,7 @@ def test_a_quote_needs_as_many_letters_and_digits_as_the_judge_file_says(
 
 @pytest.mark.parametrize("feature", ["search_qa", "insight", "writing", "summary"])
 def test_every_feature_of_the_judge_file_has_four_items_and_the_ratio_of_the_seed(feature):
-    checklist = load_quality_gate(FILE, feature, "ko").checklist
+    checklist = QualityGate.load(FILE, feature, "ko").checklist
     assert (len(checklist.items), checklist.min_pass_ratio) == (4, 0.75)
 
 
@@ -54,19 +54,19 @@ def test_a_feature_that_the_judge_does_not_know_is_named():
 )  # fmt: skip
 def test_a_judge_file_that_says_something_else_is_refused(judge_file, changes, message):
     with pytest.raises(InputError, match=message):
-        load_quality_gate(judge_file(**changes), "f", "ko")
+        QualityGate.load(judge_file(**changes), "f", "ko")
 
 
 def test_a_changed_question_is_another_judge(judge_file):
-    one = load_quality_gate(judge_file(), "f", "ko").fingerprint("m")
+    one = QualityGate.load(judge_file(), "f", "ko").fingerprint("m")
     other = judge_file(features=feature(ITEM.replace("A?", "Another?")))
-    assert load_quality_gate(other, "f", "ko").fingerprint("m") != one
+    assert QualityGate.load(other, "f", "ko").fingerprint("m") != one
 
 
 def test_the_rules_in_code_are_part_of_the_fingerprint(judge_file):
     path = judge_file()
     given = ("nonce", "notes", "request", "answer", "items")
     without = load_llm_judge(path, "ko", _ChecklistJudgeFile, ChecklistReply, given)
-    judge = load_quality_gate(path, "f", "ko").judge_in("ko")
+    judge = QualityGate.load(path, "f", "ko").judge_in("ko")
     parts = (without.fingerprint, f"rules {_RULES}")
-    assert judge.fingerprint == fingerprint_of(judge.file, *parts) != without.fingerprint
+    assert judge.fingerprint == judge.file.fingerprint_with(*parts) != without.fingerprint

@@ -3,7 +3,7 @@ import pytest
 from gigamind.errors import InputError
 from gigamind.judges.search_qa.judge import SearchQAJudgeFile, _load_search_qa_judge
 from gigamind.judges.search_qa.reply import RULES, SearchQAReply
-from gigamind.judges.spec import fingerprint_of, load_llm_judge
+from gigamind.judges.spec import load_llm_judge
 
 GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")
 
@@ -13,7 +13,7 @@ def test_the_rules_in_code_are_part_of_the_fingerprint(judge_file):
     without = load_llm_judge(path, "ko", SearchQAJudgeFile, SearchQAReply, GIVEN)
     judge = _load_search_qa_judge(path, "ko")
     parts = (without.fingerprint, f"rules {RULES}")
-    assert judge.fingerprint == fingerprint_of(judge.file, *parts) != without.fingerprint
+    assert judge.fingerprint == judge.file.fingerprint_with(*parts) != without.fingerprint
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from gigamind.tasks.search.free_judges import (
 )
 from gigamind.tasks.search.prepare import choose_judge
 from gigamind.tasks.search.schema import ForecastReport, JudgeForecast, JudgeRates, RateReport
-from gigamind.vault.notes import read_vault
+from gigamind.vault.notes import Vault
 
 FOLDERS = ("one", "two", "three", "four", "harbour")
 
@@ -56,7 +56,7 @@ def made(chosen: SearchEvalOptions, cache: Path | None = None, *, only_cached: b
     judge = choose_judge(chosen)
     assert judge
     settings = replace(chosen.retrieval, cache=cache)
-    vault = read_vault(chosen.notes or Path())
+    vault = Vault.read(chosen.notes or Path())
     return forecast(vault, settings, judge, Quiet(), only_cached=only_cached)
 
 
