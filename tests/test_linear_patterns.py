@@ -37,7 +37,7 @@ LOCALS = {
     "evidence/normalize.py": {"line": "^>", "inline": "`+"},  # its results are globals
     "judges/quotes.py": {"before": r"(?<!\w)", "stem": "a", "behind": r"(?!\.?\d)"},
     "judges/search_qa/segments.py": {"fence": "```"},
-    "llm/faults.py": {"name": "max_tokens"},
+    "llm/completion.py": {"name": "max_tokens"},
     "messages.py": {"parts": ["", "{}", ": no ", "{#}", " of ", "{w}", ""]},
     "metrics/spec.py": {"parts": ["recall_at_", "{k}", "_ceiling"]},
     "prompting/fences.py": {"pattern": "10/10", "flags": re.IGNORECASE},  # its results are `held`

@@ -213,7 +213,7 @@ def test_only_judges_of_correctness_are_tested(gigamind, team):
     (team / "short_judge.py").write_text(FREE, "utf-8")
     assert "short_judge:Short: " in gigamind("judge test short_judge:Short", code=1)
     (team / "right_judge.py").write_text(FREE.replace('"short"', '"correctness"'), "utf-8")
-    assert "38" in gigamind("judge test right_judge:Short")
+    assert "34" in gigamind("judge test right_judge:Short")
 
 
 def test_what_is_no_judge_file_is_told_what_is_possible(gigamind, team):
