@@ -122,15 +122,16 @@ class KeywordIndex:
             starts, lengths = np.zeros(1, np.int64), np.zeros(len(texts), np.int32)
             numbers, weights = np.empty(0, np.int32), np.empty(0)
             return cls({}, starts, numbers, weights, numbers, weights, lengths)
-        counts = _Counts()
-        # BM25Okapi would keep a dictionary per chunk: most of the memory of a build.
-        kept_elsewhere = {
-            "doc_freqs": property(lambda _fitted: counts, lambda _fitted, _value: None)
-        }
-        short: dict[int, Counter[str]] = {}
-        fitted = cast("Any", type("_Fitted", (BM25Okapi,), kept_elsewhere))(
-            _tokenized(texts, short)
-        )
+        counts, short = _Counts(), dict[int, Counter[str]]()
+        fitted = cast("Any", BM25Okapi.__new__(BM25Okapi))  # has no types
+
+        def counted() -> Iterator[list[str]]:
+            for words in _tokenized(texts, short):
+                yield words
+                # BM25Okapi would keep a dictionary per chunk: most of the memory of a build.
+                counts.append(fitted.doc_freqs.pop())
+
+        fitted.__init__(counted())
         for of_chunk in short.values():
             counts.append(of_chunk)
         starts, chunks, occurrences = counts.postings([*range(len(texts)), *short])
@@ -144,7 +145,8 @@ class KeywordIndex:
         frequencies = occurrences * (fitted.k1 + 1)
         frequencies /= occurrences + saturation[chunks]
         shares *= frequencies
-        return cls(dict(counts.rows), starts, chunks, shares, occurrences, idf, lengths)
+        counts.rows.default_factory = None  # else its memory is freed only by the garbage collector
+        return cls(counts.rows, starts, chunks, shares, occurrences, idf, lengths)
 
 
 def _tokenized(texts: Sequence[str], short: dict[int, Counter[str]]) -> Iterator[list[str]]:
