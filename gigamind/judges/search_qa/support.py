@@ -461,6 +461,7 @@ def _cases(text: str, known: Collection[str] = ()) -> dict[str, str]:
     return {word: case for word, case in cases.items() if word not in twice}
 
 
+_FEW = 2  # words of the sentences around the source
 LEAST: Mapping[bool, float] = {True: 0.62, False: 0.77}
 """Scores from which a claim counts as supported, by whether it is Korean; a judge of words has its own."""
 
@@ -512,7 +513,7 @@ def support(
         }
         contradictions.extend(name for name, found in rules.items() if found)
     keys = {*source.keys, *context.keys, *Reading(question).keys}
-    others, near = claim.content - {*source.keys, *context.keys}, Reading(passage.near).keys
+    others = claim.content - {*source.keys, *context.keys}
     replaced = substitution(claim, source) or (
         passage.is_terse and _is_of_another_row(claim, passage.said, passage.beside, keys)
     )
@@ -521,7 +522,8 @@ def support(
         "new_number": by_number == "new_number",
         "other_word": replaced,
         # It says of the source sentence what the sentences around it say.
-        "other_sentence": len(others & set(near)) >= _FEW,
+        "other_sentence": len(others) >= _FEW
+        and len(others & set(Reading(passage.near).keys)) >= _FEW,
         "other_limits": negates or _limits_differ(claim, source, changes),
         "other_question": asked
         and asked.is_left_open_by(claim.raw, f"{title}\n{passage.heading}\n{passage.text}"),
@@ -535,9 +537,6 @@ def support(
         sparse=sparse,
         refusal=refusal,
     )
-
-
-_FEW = 2  # words of the sentences around the source
 
 
 def _score(claim: Reading, source: Reading, context: Reading, *, is_terse: bool) -> float:
