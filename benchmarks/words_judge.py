@@ -76,7 +76,7 @@ def of_teams() -> Iterator[tuple[str, bool, bool]]:
 PARTS: Mapping[str, Sequence[tuple[str, Callable[..., object]]]] = {
     "nothing": (),
     "numbers": (
-        ("_refusal_by_number", lambda *_: None),
+        ("number_refusal", lambda *_, **__: None),
         ("_changes_number_word", lambda *_: False),
     ),
     "negation": (("_negates_otherwise", lambda *_: None),),

@@ -18,7 +18,6 @@ WORKER = dedent("""
     import os, signal, sys
     from pathlib import Path
     from gigamind.memory.events import EventLog
-    from gigamind.memory.sessions import graduate
     from gigamind.memory.sessions import Extraction, Message, Session
 
     path, deaths = Path(sys.argv[1]), int(sys.argv[2])
@@ -44,7 +43,7 @@ WORKER = dedent("""
                 {"entry_id": "bad", "text": "b", "evidence": evidence("없는 말")},
             ]
             extraction = Extraction.model_validate({"entries": entries})
-            graduate(Session(f"s{number}", messages), extraction, log)
+            Session(f"s{number}", messages).graduate(extraction, log)
 """)
 EVENTS_A_SESSION = 5
 SESSIONS = 2  # so that a process is killed within a session, and between two
