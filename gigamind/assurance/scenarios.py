@@ -482,7 +482,8 @@ class UnitTestReport(_TrialReport):
     """The failures that a judge detects.
 
     Attributes:
-        rates_utility: Whether the judge rates utility at all. If not, no test expects a utility.
+        rates_utility: Whether the judge rates utility. If not, utility is not tested, and tests that expect nothing
+            else are left out.
     """
 
     rates_utility: bool
@@ -502,21 +503,19 @@ def unit_test_report(
     judge: OnTrial, tests: Sequence[_UnitTest], seen: Observations
 ) -> UnitTestReport:
     """Return the report of the tests in `seen`, except for those that expect only what the judge never rates."""
-    verdicts = [one.verdict for one in seen.values() if isinstance(one, Observed)]
-    rates_utility = any(verdict.utility is not None for verdict in verdicts)
     results: list[UnitTestResult] = []
     for row in (test.row for test in tests if test.row.id in seen):
         expected, observed = row.expected, seen[row.id]
-        if not rates_utility:
+        if not judge.rates_utility:
             expected = expected.model_copy(update={"utility": None})
+        if expected == _Expectation():
+            continue
         if isinstance(observed, LlmError):
             results.append(UnitTestResult.like(row, passed=None, misses=(observed.code,)))
-        elif expected != _Expectation():
+        else:
             misses = tuple(expected.misses(observed))
             results.append(UnitTestResult.like(row, passed=not misses, misses=misses))
-    return UnitTestReport.on(
-        judge, results, _group_of_tests, rates_utility=rates_utility, tests=tuple(results)
-    )
+    return UnitTestReport.on(judge, results, _group_of_tests, tests=tuple(results))
 
 
 def _group_of_tests(name: str, results: Sequence[UnitTestResult]) -> UnitTestGroup:

@@ -71,6 +71,10 @@ class OnTrial:
         return "search_qa" if "correctness" in self.tested.scales else "unanswerable"
 
     @property
+    def rates_utility(self) -> bool:
+        return "utility" in self.tested.scales
+
+    @property
     def fingerprint(self) -> str:
         return self.tested.fingerprint(self.model_name)
 

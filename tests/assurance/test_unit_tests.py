@@ -21,8 +21,9 @@ ON_ANSWERS = [test for test in TESTS if test.row.kind == "search_qa"]
 ON_ANSWERABILITY = [test for test in TESTS if test.row.kind == "unanswerable"]
 
 
-def ran(say, kind="search_qa", tests=TESTS):
+def ran(say, kind="search_qa", tests=TESTS, *, rates_utility=True):
     judge, seen = Judge(say, kind), {}
+    judge.rates_utility = rates_utility
     cases = [test.case() for test in tests if test.row.kind == kind]
     asyncio.run(observe(judge, cases, seen))
     report = unit_test_report(judge, tests, seen)
@@ -94,7 +95,7 @@ def test_a_judge_that_never_rates_utility_is_tested_on_the_rest():
     expected = {
         test.row.id: test.row.expected.model_copy(update={"utility": None}) for test in TESTS
     }
-    report = ran(lambda case: as_expected(expected[case.id]))
+    report = ran(lambda case: as_expected(expected[case.id]), rates_utility=False)
     assert not report.rates_utility
     assert (report.overall.tests, report.overall.passed.hits) == (
         34,

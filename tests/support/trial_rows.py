@@ -48,6 +48,7 @@ class Judge:
     fingerprint = "f"
     model_name = "m"
     instructions = "Judge the answer by the notes alone."
+    rates_utility = True
 
     def __init__(self, say, kind="search_qa") -> None:
         self.kind = kind
