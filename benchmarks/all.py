@@ -95,7 +95,14 @@ def install(opponent: str, requirements: str) -> None:
     print(f"installing {requirements} into {home(opponent)}", flush=True)
     try:
         subprocess.run([sys.executable, "-m", "venv", str(home(opponent))], check=True)
-        pip = [str(python(opponent)), "-m", "pip", "install", "--quiet"]
+        pip = [
+            str(python(opponent)),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]
         subprocess.run([*pip, "--no-deps", "-r", str(HERE / requirements)], check=True, timeout=900)
     except subprocess.SubprocessError as error:
         shutil.rmtree(home(opponent), ignore_errors=True)
@@ -120,17 +127,21 @@ def run(part: Part, limit_s: int) -> None:
     # Else each process would compile the package anew.
     environment = {n: v for n, v in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"}
     print(f"{part.name} ...", end=" ", flush=True)
+    figures.unlink(missing_ok=True)  # what an interruption leaves is no figure
     start = time.perf_counter()
-    failed = ""
+    output, failed, found = b"", "", None
     with (
-        figures.open("wb") as output,
         log.open("wb") as errors,
         subprocess.Popen(
-            command, env=environment, stdout=output, stderr=errors, start_new_session=True
+            command,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
         ) as process,
     ):
         try:
-            process.wait(limit_s)
+            output, _none = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
             failed = f"took more than {limit_s} s"
         finally:
@@ -140,7 +151,11 @@ def run(part: Part, limit_s: int) -> None:
         lines = log.read_text("utf-8", errors="replace").strip().splitlines()
         failed = lines[-1][:300] if lines else f"exit code {process.returncode}"
     wall = time.perf_counter() - start
-    found = None if failed else json.loads(figures.read_text("utf-8"))
+    if not failed:
+        try:
+            found = json.loads(output)
+        except ValueError:
+            failed = "printed something other than its figures"
     kept = {"date": time.strftime("%Y-%m-%d"), "wall_s": wall, "failed": failed, "found": found}
     figures.write_text(json.dumps(kept), "utf-8")
     print(f"{wall:.0f} s {failed}", flush=True)
