@@ -17,7 +17,7 @@ from gigamind.publish.home import Home
 from gigamind.publish.server import flow_timeout_s
 from gigamind.release.model import POINTER
 from gigamind.reports.verdict import worst_value_text
-from gigamind.tasks.promotion import PromoteOptions
+from gigamind.tasks.promotion import PromoteOptions, promote_run
 
 
 @flow(name="promote", persist_result=False, timeout_seconds=flow_timeout_s())
@@ -46,11 +46,11 @@ def _promoted(options: PromoteOptions) -> tuple[Path, list[str]]:
     """Promote a run, of the shared ones if this deployment shares its runs."""
     home = Home.shared()
     if home is None:
-        return options.promote_checked()
+        return promote_run(options)
     with home.reached():
         home.fetch(options.folder)
         home.fetch(options.run)
-        file, worst = options.promote_checked()
+        file, worst = promote_run(options)
         home.put(file, file.read_bytes())
         for pointer in options.folder.glob(f"{POINTER}*"):  # last, so that nobody misses the file
             if pointer.read_text("utf-8").strip() == file.name:

@@ -23,7 +23,7 @@ from gigamind.cli.config import check_config, find_config, read_config
 from gigamind.cli.output import print_line, prints_json, show_result, translated
 from gigamind.errors import InputError, text_of
 from gigamind.i18n import Text, _, joined, n_
-from gigamind.text import columns
+from gigamind.text import columns, printable
 from gigamind.version import __version__, version_of
 
 _PACKAGE = "gigamind-eval"
@@ -347,7 +347,6 @@ def _megabytes(size: int) -> str:
 
 
 def _show(document: DoctorDocument) -> None:
-    from gigamind.text import printable
 
     for finding in document.findings:
         what, fix = (printable(translated(text)) for text in (finding.what, finding.mend))

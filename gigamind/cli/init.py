@@ -166,7 +166,7 @@ def _make_baseline(options: Mapping[str, str]) -> None:
     from gigamind.evaluation.run import free_folder
     from gigamind.tasks import evaluate
     from gigamind.tasks.options import SearchEvalOptions
-    from gigamind.tasks.promotion import PromoteOptions
+    from gigamind.tasks.promotion import promote
 
     dataset = Path(options["dataset"])
     if not dataset.is_file():
@@ -184,7 +184,7 @@ def _make_baseline(options: Mapping[str, str]) -> None:
     out = free_folder(Path("eval", "out", "baseline"), datetime.now(UTC))
     with progress_bar() as progress:
         evaluate(validated(SearchEvalOptions, {**options, "out": out}), progress)
-    PromoteOptions(run=out, folder=BASELINES).promote()
+    promote(out, BASELINES)
 
 
 def _job_text(job: str, quoted: Mapping[str, str], cron: str | None) -> str:

@@ -40,12 +40,11 @@ def _promote(run: Path, folder: Path, *, force: bool) -> None:
     baseline stays.
     """
     from gigamind.reports.verdict import worst_value_text
-    from gigamind.tasks.promotion import PromoteOptions
+    from gigamind.tasks.promotion import promote, refuse_failed
 
-    options = PromoteOptions(run=run, folder=folder)
     if not force:
-        options.refuse_failed()
-    file, worst = options.promote()
+        refuse_failed(run, folder)
+    file, worst = promote(run, folder)
     if worst:
         print_line(worst_value_text(worst), err=True)
     show_written(file, {"runs": 1}, _("Baseline: {file}", file=file))

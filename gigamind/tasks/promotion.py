@@ -39,46 +39,48 @@ class PromoteOptions(BaseModel):
     )
     folder: Path = Field(description="folder of baselines, as in --compare")
 
-    def promote_checked(self) -> tuple[Path, list[str]]:
-        """Make the run the baseline of its task; InputError if a gate failed, or it is missing, incomplete or unusable.
 
-        Return as `promote`.
-        """
-        is_run = (self.run / _RUN_FILE).is_file()
-        runs = [] if is_run else finished_runs(self.run)
-        chosen = self.model_copy(update={"run": runs[0].folder}) if runs else self
-        chosen.refuse_failed()
-        run = chosen.run
-        # So that no trial run becomes the baseline by accident.
-        if not is_run and (run / _RUN_FILE).is_file() and (why := _why_incomplete(run)):
-            raise InputError(
-                "{run}: the latest run cannot become the baseline: {reason}. To promote this run anyway, or to"
-                " promote another run, pass that run's own folder.",
-                run=run,
-                reason=why,
-            )
-        return chosen.promote()
+def promote_run(options: PromoteOptions) -> tuple[Path, list[str]]:
+    """Make the run the baseline of its task; InputError if a gate failed, or it is missing, incomplete or unusable.
 
-    def promote(self) -> tuple[Path, list[str]]:
-        """Make a run the baseline of its task without checking its gates; InputError if it cannot be one.
+    Returns what `promote` returns.
+    """
+    is_run = (options.run / _RUN_FILE).is_file()
+    runs = [] if is_run else finished_runs(options.run)
+    run = runs[0].folder if runs else options.run
+    refuse_failed(run, options.folder)
+    # So that no trial run becomes the baseline by accident.
+    if not is_run and (run / _RUN_FILE).is_file() and (why := _why_incomplete(run)):
+        raise InputError(
+            "{run}: the latest run cannot become the baseline: {reason}. To promote this run anyway, or to"
+            " promote another run, pass that run's own folder.",
+            run=run,
+            reason=why,
+        )
+    return promote(run, options.folder)
 
-        Return the new baseline, and the gated metrics that are at their worst possible value, so that the gate cannot
-        detect a regression.
-        """
-        snapshot = read_snapshot(self.run, KINDS)
-        return snapshot.promote(self.folder), at_worst(snapshot, Policy.read(None))
 
-    def refuse_failed(self) -> None:
-        """Raise InputError if a run (its out folder or snapshot.json) failed, waived or not, or is not comparable."""
-        verdict = read_verdict(self.run if self.run.is_dir() else self.run.parent)
-        if verdict and verdict.gate.verdict in {"failed", "not-comparable"}:
-            raise InputError(
-                "{run}: this run cannot become the baseline. {reason} To promote it anyway, use gigamind baseline"
-                " promote {run} --folder {folder} --force",
-                run=self.run,
-                reason=release_verdict(verdict).sentence,
-                folder=self.folder,
-            )
+def promote(run: Path, folder: Path) -> tuple[Path, list[str]]:
+    """Make a run the baseline of its task without checking its gates; InputError if it cannot be one.
+
+    Return the new baseline, and the gated metrics that are at their worst possible value, so that the gate cannot
+    detect a regression.
+    """
+    snapshot = read_snapshot(run, KINDS)
+    return snapshot.promote(folder), at_worst(snapshot, Policy.read(None))
+
+
+def refuse_failed(run: Path, folder: Path) -> None:
+    """Raise InputError if a run (its out folder or snapshot.json) failed, waived or not, or is not comparable."""
+    verdict = read_verdict(run if run.is_dir() else run.parent)
+    if verdict and verdict.gate.verdict in {"failed", "not-comparable"}:
+        raise InputError(
+            "{run}: this run cannot become the baseline. {reason} To promote it anyway, use gigamind baseline"
+            " promote {run} --folder {folder} --force",
+            run=run,
+            reason=release_verdict(verdict).sentence,
+            folder=folder,
+        )
 
 
 def _why_incomplete(run: Path) -> Text | None:

@@ -12,7 +12,7 @@ from gigamind.errors import InputError
 from gigamind.release.model import read_baseline
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.options import SearchEvalOptions
-from gigamind.tasks.promotion import PromoteOptions
+from gigamind.tasks.promotion import PromoteOptions, promote_run
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def home(runs: Path, tmp_path: Path) -> Path:
 
 
 def promoted(run: Path, folder: Path) -> str:
-    PromoteOptions(run=run, folder=folder).promote_checked()
+    promote_run(PromoteOptions(run=run, folder=folder))
     return read_baseline(folder, KINDS).run_id
 
 
