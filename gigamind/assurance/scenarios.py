@@ -132,7 +132,7 @@ class Share(Report):
     high: float | None
 
     @classmethod
-    def among(cls, outcomes: Sequence[bool]) -> "Share":
+    def among(cls, outcomes: Sequence[bool]) -> Self:
         """Return the share of true outcomes."""
         hits, of = sum(outcomes), len(outcomes)
         share = Estimate.share(hits, of)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from gigamind.choices import FORMS, Form
 from gigamind.datasets.sample import sample
@@ -201,7 +201,7 @@ class _Vocabulary:
     names: frozenset[str]  # capitalised words that are names
 
     @classmethod
-    def of(cls, notes: Iterable[Note]) -> "_Vocabulary":
+    def of(cls, notes: Iterable[Note]) -> Self:
         """Return the vocabulary of these notes."""
         texts = [f"{note.path}\n{note.text}" for note in notes]
         named = Counter(name for text in texts for name in _NAME.findall(_prose(text)))

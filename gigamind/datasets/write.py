@@ -9,7 +9,6 @@ from pathlib import Path
 from gigamind.datasets.schema import Row
 from gigamind.errors import EvaluationError, InputError, NotesError, reason_of
 from gigamind.runs.folders import whole_file, whole_folder
-from gigamind.vault.notes import walk
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
@@ -89,6 +88,8 @@ def copy_vault(
     Raises:
         NotesError: something cannot be read or written.
     """
+    from gigamind.vault.notes import walk  # loads the parser of Markdown
+
     try:
         with whole_folder(out) as aside:
             notes: dict[str, Path] = {}

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from gigamind.datasets.sample import sample
 from gigamind.errors import (
@@ -78,7 +78,7 @@ class Account:
         out: Path,
         progress: Progress,
         shard: shards.Shard | None = None,
-    ) -> "Account":
+    ) -> Self:
         """Return the account of a run, resumed run or shard; InputError if it has open batches but no `--batch`."""
         folder = shards.unfinished_folder(out)
         if shard and not shard.gathers:

@@ -134,12 +134,12 @@ class Reference:
 
     @classmethod
     def from_options(cls, options: EvalOptions, kinds: Kinds) -> Self | None:
-        """Do the same with the baseline of the options; None if there is none."""
+        """Return the reference for the baseline that the options name; None without one."""
         return options.compare and cls.read(options.compare, options, options.task, kinds)
 
     @classmethod
     def read(cls, baseline: Path, options: ReleaseOptions, task: str, kinds: Kinds) -> Self:
-        """Do the same with the baseline of a task at that path."""
+        """Return the reference for the baseline of a task at that path, or raise InputError."""
         snapshot = read_baseline(baseline, kinds, task)
         snapshot.check_task(task)
         return cls.of(snapshot, options)
@@ -150,7 +150,7 @@ class Reference:
         return self.decide_leniently(current)
 
     def decide_leniently(self, current: EvalSnapshot[Any, Any]) -> Release:
-        """Do the same, but other embedding models give a "not-comparable" verdict."""
+        """Decide as `decide`, but other embedding models give a "not-comparable" verdict."""
         comparison = compare(self.baseline, current)
         gate = judge_release(
             comparison,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from queue import Empty, Queue
 from statistics import median
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +27,9 @@ _Result = TypeVar("_Result")
 ItemOutcome = Success[_Result] | Failure
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C stopped a run; `results` are of the items that ended by then."""
+    """Ctrl-C stopped a run; `results` are outcomes or results, as its raiser returns, of the items that ended."""
 
     results: Sequence[Any]
 
@@ -178,9 +178,7 @@ class Effort:
     clock: Literal["cpu", "wall"] = "cpu"  # see the module
 
     @classmethod
-    def within(
-        cls, run_ms: float, passes: int, seed: int, clock: Literal["cpu", "wall"]
-    ) -> "Effort":
+    def within(cls, run_ms: float, passes: int, seed: int, clock: Literal["cpu", "wall"]) -> Self:
         """Use a quarter of the run's time, between 0.3 and 2 seconds; a twentieth of runs over 40 seconds."""
         limit_ms = max(300.0, min(2_000.0, run_ms / 4), run_ms / 20)
         return cls(passes, seed, limit_ms, clock)

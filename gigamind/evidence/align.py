@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import takewhile
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 from rapidfuzz.distance import Levenshtein
 
@@ -163,7 +163,7 @@ class _Forms(NamedTuple):
     n3: str
 
     @classmethod
-    def of(cls, quote: str) -> "_Forms":
+    def of(cls, quote: str) -> Self:
         n1, n2, _n3 = foldings_of_quote(quote)
         return cls(n1.text.strip(), n2.text.strip(), spaceless_text(n2.text))
 

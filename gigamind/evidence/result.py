@@ -5,7 +5,7 @@ Lengths and offsets are in code points; half-open ranges of records are in UTF-1
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal, cast
+from typing import Literal, Self, cast
 
 from typing_extensions import TypedDict
 
@@ -74,7 +74,7 @@ class TextQuoteSelector:
     suffix: str
 
     @classmethod
-    def of(cls, span: Span, text: str) -> "TextQuoteSelector":
+    def of(cls, span: Span, text: str) -> Self:
         before = text[max(0, span.start - _SELECTOR_CHARS) : span.start]
         return cls(span.slice(text), before, text[span.end : span.end + _SELECTOR_CHARS])
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, Literal, TypeVar, cast
+from typing import Generic, Literal, Self, TypeVar, cast
 
 from gigamind.errors import InputError, text_of
 from gigamind.i18n import Message, _
@@ -53,7 +53,7 @@ class RankedNote:
     written: str = ""  # the name as the system wrote it, if it means `note` only when folded
 
     @classmethod
-    def of(cls, fields: Mapping[object, object]) -> "RankedNote":
+    def of(cls, fields: Mapping[object, object]) -> Self:
         """Return the note of an object; a name or text that is not a string becomes ""."""
         note, text = written_id(fields.get("note")), fields.get("text")
         start, end = fields.get("start"), fields.get("end")
@@ -129,7 +129,7 @@ class Reply:
     oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])  # how often
 
     @classmethod
-    def parse(cls, payload: object) -> "Reply":
+    def parse(cls, payload: object) -> Self:
         """Parse a text, a pair [answer, contexts], or an object with `answer` and `contexts`; or ValueError."""
         reply = cls.recorded(payload)
         if not reply.answer.strip():
@@ -137,7 +137,7 @@ class Reply:
         return reply
 
     @classmethod
-    def recorded(cls, payload: object) -> "Reply":
+    def recorded(cls, payload: object) -> Self:
         """Parse an answer of a run file, which may be empty: the system's fault, not the file's; or ValueError."""
         if isinstance(payload, Reply):
             return cls(_answer(payload.answer), payload.contexts, payload.oddities)

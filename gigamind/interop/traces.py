@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 from gigamind.datasets.sample import sample as draw
 from gigamind.errors import EvaluationError, InputError, reason_of
@@ -227,7 +227,7 @@ class Scores:
         return placed
 
     @classmethod
-    def of(cls, record: Record[Any, Any], verdict: str, folder: Path) -> "Scores":
+    def of(cls, record: Record[Any, Any], verdict: str, folder: Path) -> Self:
         """Return the scores of a run that was read from a folder; its verdict is "" without a baseline."""
         run, overall = record.run, record.summary.model_dump(mode="json")["overall"]
         scores: list[_Score] = []

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 from pydantic import BaseModel
 
@@ -150,9 +150,7 @@ class PlannedCall:
     certain: bool = True
 
     @classmethod
-    def of(
-        cls, messages: Sequence[Message], reply: type[BaseModel], least: int, most: int
-    ) -> "PlannedCall":
+    def of(cls, messages: Sequence[Message], reply: type[BaseModel], least: int, most: int) -> Self:
         """Return a request that is only counted, so that the fences in `messages` need no secret key."""
         request = Request(tuple(messages), reply.model_json_schema(), {"max_tokens": 0})
         return cls(request, least, most)
@@ -210,7 +208,7 @@ class Proof:
     proven: bool
 
     @classmethod
-    def of(cls, note: int, place: Alignment, *, proven: bool) -> "Proof":
+    def of(cls, note: int, place: Alignment, *, proven: bool) -> Self:
         """Return the proof for an aligned quote, with the source's own words if it is proven."""
         kept = place.selector.exact if isinstance(place, Aligned) and proven else place.quote.text
         return cls(note, kept, proven)

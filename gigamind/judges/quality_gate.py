@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -222,7 +222,7 @@ class QualityGate(LocalisedJudge[AnswerCase, QualityReport, LlmJudge[_ChecklistJ
         )
 
     @classmethod
-    def load(cls, path: Path, feature: str, language: PromptLanguage = "auto") -> "QualityGate":
+    def load(cls, path: Path, feature: str, language: PromptLanguage = "auto") -> Self:
         """Return the judge of a file of kind `checklist` for one of its features; raises as `load_llm_judge`."""
         kind, rules = (_ChecklistJudgeFile, ChecklistReply, _GIVEN), f"rules {_RULES}"
         judges = {name: load_llm_judge(path, name, *kind, rules) for name in LANGUAGES[language]}

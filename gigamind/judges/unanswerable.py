@@ -61,7 +61,10 @@ class ThresholdJudge(JudgeFile):
         return hashlib.sha256(definition.encode()).hexdigest()[:16]
 
     def verdict(self, ranking: Sequence[Scored]) -> "FreeVerdict":
-        """Judge a query unanswerable with no result, or with a top base_score below `min_score`; or ValueError."""
+        """Judge a query unanswerable without a result, or with a base_score of the top result below `min_score`.
+
+        Raises ValueError if the top result has no score.
+        """
         if not ranking:
             return FreeVerdict(unanswerable=True, score=None)
         top = ranking[0].base_score
@@ -163,7 +166,7 @@ class CalibratedJudge:
         return self.file.kind
 
     @classmethod
-    def load(cls, path: Path, embedder: str | None) -> "CalibratedJudge":
+    def load(cls, path: Path, embedder: str | None) -> Self:
         """Return the judge of a file for an embedder (its name), None in keyword mode; raises as `read_judge_file`."""
         file = read_judge_file(path, CalibratedJudgeFile)
         fits = embedder is not None and file.embedder == embedder

@@ -6,7 +6,7 @@ The model reports observations; the rule is code. Spans are computed, never take
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -169,7 +169,7 @@ class ModelJudge(LocalisedJudge[QuestionCase, LlmVerdict, LlmJudge[_Unanswerable
         return prompt.about(case.notes, key, question=as_json(case.question))
 
     @classmethod
-    def load(cls, path: Path, language: PromptLanguage = "auto") -> "ModelJudge":
+    def load(cls, path: Path, language: PromptLanguage = "auto") -> Self:
         """Return the judge of a file of kind `llm`; raises as `load_llm_judge`."""
         parts = _UnanswerableJudgeFile, UnanswerableReply, _GIVEN, f"rules {_RULES}"
         return cls({name: load_llm_judge(path, name, *parts) for name in LANGUAGES[language]})

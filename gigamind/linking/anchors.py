@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import get_args
+from typing import Self, get_args
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
@@ -182,9 +182,7 @@ class AnchorDictionary:
     find: Callable[[_RunningText], Iterator[Mention]]  # finds them in other texts; see `_finder`
 
     @classmethod
-    def of(
-        cls, vault: Vault, identities: Identities, *, max_words: int = _MAX_WORDS
-    ) -> "AnchorDictionary":
+    def of(cls, vault: Vault, identities: Identities, *, max_words: int = _MAX_WORDS) -> Self:
         """Collect the names of a vault, and read every note once to find mentions."""
         anchors: dict[str, Anchor] = {}
         for note in vault.notes:

@@ -19,7 +19,7 @@ from hashlib import sha256
 from importlib.resources import files
 from math import exp, inf, log, log1p
 from operator import attrgetter
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -222,7 +222,7 @@ class Calibration:
         phrases: "Callable[[Note, Calibration], Sequence[Scored]] | None" = None,
         *,
         notes: int = 0,
-    ) -> "Calibration":
+    ) -> Self:
         """Fit the calibration of a vault by the best names and phrases of notes that lack some of their links."""
         curve, suggestions, _ = _fitted_curve(hidden, names, _Curve(offset=_NO_HABIT))
         calibration = cls(curve, suggestions=suggestions)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
+from typing import Self
 
 from pydantic import BaseModel
 
@@ -400,9 +401,8 @@ class LinkSuggester:
         habits = self.habits
 
         def is_promising(features: Features) -> bool:
-            return logistic(max(habits.odds(features), clearness(features))) >= options.least(
-                features
-            )
+            odds = max(habits.odds(features), clearness(features))
+            return logistic(odds) >= options.least(features)
 
         query = options.context_chars, options.unlikely, options.min_confidence, habits
         if self._read is None or self._read[0] is not note or self._read[1] != query:
@@ -437,7 +437,7 @@ class LinkSuggester:
         embedder: str | None,
         cache_folder: Path,
         progress: Progress = quiet,
-    ) -> "LinkSuggester":
+    ) -> Self:
         """Return a suggester with the embedder of that name, which shares the cache of searches; None: names only.
 
         Raises:

@@ -19,7 +19,7 @@ from functools import cache, partial
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError, create_model
@@ -487,7 +487,7 @@ class LanguageModel:
         model: str | None = None,
         limiters: Limiters | None = None,
         batches: Batches | None = None,
-    ) -> "LanguageModel":
+    ) -> Self:
         """Return the model of the options, or `model`; closing it closes the ledger too.
 
         Args:

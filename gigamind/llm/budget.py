@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Self
 
 from gigamind.errors import LlmError
 from gigamind.i18n import _, n_
@@ -202,7 +203,7 @@ class Budget:
         return _exceeded(_("{minutes:g} minutes", minutes=self.limits.minutes))
 
     @classmethod
-    def of(cls, options: ModelOptions, spent: Totals | None = None) -> "Budget":
+    def of(cls, options: ModelOptions, spent: Totals | None = None) -> Self:
         """Return the budget of a run, shared by all its models; `spent` are the totals of the resumed run."""
         usd = options.max_cost_usd
         limits = Limits(

@@ -14,7 +14,7 @@ from dataclasses import MISSING, asdict, dataclass, fields, replace
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -151,7 +151,7 @@ class Totals:
     by_status: Mapping[str, int]  # HTTP attempts by status
 
     @classmethod
-    def of(cls, rows: Iterable[Attempt]) -> "Totals":
+    def of(cls, rows: Iterable[Attempt]) -> Self:
         """Return the sums over rows."""
         rows = list(rows)
         paid = [row for row in rows if row.source == HTTP]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, Self, cast, get_args
 
 from pydantic import Field, StringConstraints
 from typing_extensions import TypedDict
@@ -65,14 +65,14 @@ class Extraction(Strict):
     entries: list[ExtractedEntry]
 
     @classmethod
-    def read(cls, file: str) -> "Extraction":
+    def read(cls, file: str) -> Self:
         """Return the entries of a JSON file; raises as `parse`."""
         return cls.parse(read_text(Path(file), _MAX_BYTES), file)
 
     @classmethod
-    def parse(cls, text: str, name: str) -> "Extraction":
+    def parse(cls, text: str, name: str) -> Self:
         """Return the entries of a JSON file; raise InputError if it is no extraction, or two entries share an id."""
-        extraction = parsed(Extraction, text, name)
+        extraction = parsed(cls, text, name)
         counts = Counter(entry.entry_id for entry in extraction.entries)
         repeated = [entry_id for entry_id, count in counts.items() if count > 1]
         if repeated:
@@ -85,6 +85,11 @@ class Extraction(Strict):
         return extraction
 
 
+def _session_id(name: str) -> str:
+    """Return the id of a session by the name of its file: as NFC, so that a file copied from macOS has the same id."""
+    return unicodedata.normalize("NFC", name)
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """The messages of one conversation, in order; `session_id` is chosen by the caller."""
@@ -93,13 +98,13 @@ class Session:
     messages: tuple[Message, ...]
 
     @classmethod
-    def read(cls, file: str, session_id: str | None = None) -> "Session":
+    def read(cls, file: str, session_id: str | None = None) -> Self:
         """Return the session in a JSONL file, by default with the name of the file; raises as `parse`."""
         lines = list(numbered_lines(read_text(Path(file), _MAX_BYTES)))
-        return cls.parse(session_id or unicodedata.normalize("NFC", Path(file).stem), lines, file)
+        return cls.parse(session_id or _session_id(Path(file).stem), lines, file)
 
     @classmethod
-    def parse(cls, session_id: str, lines: Sequence[tuple[int, str]], name: str) -> "Session":
+    def parse(cls, session_id: str, lines: Sequence[tuple[int, str]], name: str) -> Self:
         """Return the session in the numbered lines of a JSONL file.
 
         Raises InputError without a message, for an invalid line (with file and line), and if the id is not UTF-8.
@@ -122,7 +127,7 @@ class Session:
     def graduate(
         self, extraction: Extraction, log: EventLog, config: AlignConfig = DEFAULT
     ) -> "list[Entry]":
-        """Align the evidence of the entries extracted from a session, and promote the entries that it proves.
+        """Align the evidence of the entries extracted from this session, and promote the entries that it proves.
 
         Repeating it for the same messages and the same reply adds nothing; after a crash it resumes where it stopped.
         Raises InputError if a message is too long to search.
@@ -323,7 +328,7 @@ _QUOTE_CHARS = 200
 
 
 class FolderOptions(AlignOptions):
-    """Options of graduating a folder of sessions."""
+    """Options of graduating a folder of sessions, and the work on it."""
 
     folder: Path = Field(
         description="folder of sessions: NAME.jsonl next to NAME.extracted.json; subfolders are not read"
@@ -359,22 +364,21 @@ class FolderOptions(AlignOptions):
         return sorted(names)
 
     def session_batches(self) -> list[list[str]]:
-        """Return the sessions of a folder in batches of 100 or more, at most 64; raises as `session_names`."""
+        """Return the sessions of the folder in batches of 100 or more, at most 64; raises as `session_names`."""
         names = self.session_names()
         size = max(_LEAST_IN_BATCH, math.ceil(len(names) / _MOST_BATCHES))
         return [names[start : start + size] for start in range(0, len(names), size)]
 
     def graduate_batch(self, names: Sequence[str]) -> "list[SessionReport]":
-        """Graduate some sessions of a folder; raises as `EventLog`."""
+        """Graduate some sessions of the folder; raises as `EventLog`."""
         with EventLog(self.log) as log:
             return list(self.graduate_each(names, log))
 
     def graduate_each(self, names: Iterable[str], log: EventLog) -> "Iterator[SessionReport]":
-        """Graduate sessions of a folder one after the other, and yield a report as each ends."""
+        """Graduate sessions of the folder one after the other, and yield a report as each ends."""
         for name in names:
             outcome = attempt(name, partial(_graduate, self, name, log))
-            # As NFC, so that a file copied from macOS identifies the same session.
-            called = unicodedata.normalize("NFC", name).encode(errors="backslashreplace").decode()
+            called = _session_id(name).encode(errors="backslashreplace").decode()
             if isinstance(outcome, Failure):
                 escaped = outcome.message.encode(errors="backslashreplace").decode()
                 # An equal message keeps its translation.

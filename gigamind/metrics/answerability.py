@@ -6,13 +6,14 @@ Figures are in [0, 1], or None for 0 of 0: a judge that never says "unanswerable
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from gigamind.i18n import _
 from gigamind.metrics.spec import MAIN, SHOWN, Rows, Use, measured
-from gigamind.stats.intervals import Interval, percentile_intervals, resampled_counts
+from gigamind.stats.intervals import Interval, resampled_counts
 
 _Term = tuple[int, int]
 """Numerator and denominator."""
@@ -75,7 +76,7 @@ class Confusion:
         return Confusion(tp=self.tp + self.fn, fp=self.fp + self.tn, fn=0, tn=0)
 
     @classmethod
-    def of(cls, judged: Iterable[tuple[bool, bool]]) -> "Confusion":
+    def of(cls, judged: Iterable[tuple[bool, bool]]) -> Self:
         """Count pairs of (is unanswerable, was judged unanswerable)."""
         pairs = list(judged)
         tp, fp, fn, tn = map(
@@ -205,8 +206,7 @@ def best_f1(items: Sequence[_ScoredItem], *, seed: int) -> _BestThreshold | None
         middles[_best(times[times @ positive > 0], below, positive)]
         for times in resampled_counts(len(items), seed=seed, label="best_f1")
     ]
-    (interval,) = percentile_intervals(np.concatenate(thresholds)[:, np.newaxis])
-    return _BestThreshold(best.middle, best, interval)
+    return _BestThreshold(best.middle, best, Interval.percentile(np.concatenate(thresholds)))
 
 
 def _sorted(items: Sequence[_ScoredItem]) -> tuple[_Floats, _Floats, _Floats]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, repeat
 from math import nan
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +57,7 @@ class _RankingTable:
         self.__dict__.update(logs=logs, dcg=dcg, ideal_dcg=ideal_dcg)  # despite `frozen`
 
     @classmethod
-    def of(cls, queries: Sequence[RankedQuery]) -> "_RankingTable":
+    def of(cls, queries: Sequence[RankedQuery]) -> Self:
         """Return the table of these queries; at least one."""
         grades = _padded(
             [map(query.qrels.get, query.ranking, repeat(nan)) for query in queries],

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 from gigamind.i18n import Message, _, translator
 
@@ -109,7 +109,7 @@ class Metric:
     @classmethod
     def of_judge(
         cls, name: str, label: Text, *, about: Text | None = None, lower: bool = False
-    ) -> "Metric":
+    ) -> Self:
         """Return a metric of answers that a third-party judge scores in [0, 1]; gates.toml may name it."""
         use = Use(gate=True, lower=lower, main=1)
         return cls("answers", None, None, name, label, about, use=use)

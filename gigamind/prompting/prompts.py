@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from gigamind.assets import asset
 from gigamind.errors import InputError, reason_of
@@ -50,14 +50,14 @@ class Prompt:
         return self.render(nonce=fenced.nonce, notes=fenced.text, **values)
 
     @classmethod
-    def included(cls, name: str, language: str, given: Collection[str]) -> "Prompt":
+    def included(cls, name: str, language: str, given: Collection[str]) -> Self:
         """Return a prompt in `prompts/`, such as "extract/v1", in its language or English; raises as `load`."""
         folder = asset("prompts") / name
         own = or_english(language, [file.stem for file in folder.glob("*.jinja")])
         return cls.load(folder / f"{own}.jinja", given)
 
     @classmethod
-    def load(cls, path: Path, given: Collection[str]) -> "Prompt":
+    def load(cls, path: Path, given: Collection[str]) -> Self:
         """Load a prompt; raise InputError if it is invalid, lacks a block, or uses a variable that is not `given`."""
         try:
             text = path.read_text(encoding="utf-8")
@@ -66,10 +66,10 @@ class Prompt:
             raise InputError(
                 "{file}: the prompt cannot be read: {reason}", file=path, reason=reason
             ) from error
-        return Prompt.of(text, str(path), given)
+        return cls.of(text, str(path), given)
 
     @classmethod
-    def of(cls, text: str, where: str, given: Collection[str]) -> "Prompt":
+    def of(cls, text: str, where: str, given: Collection[str]) -> Self:
         """Return a prompt from a text; `where` is for messages.  Raises as `load`."""
         from jinja2 import StrictUndefined, TemplateSyntaxError, meta
         from jinja2.sandbox import ImmutableSandboxedEnvironment

@@ -112,7 +112,7 @@ class _Draft:
     lost: list[str]
 
     @classmethod
-    def of(cls, reply: type[ModelReply], given: Mapping[str, Any]) -> "_Draft":
+    def of(cls, reply: type[ModelReply], given: Mapping[str, Any]) -> Self:
         """Return the values of a reply, without unrequested fields and truncated to the limits."""
         fields: dict[str, FieldInfo] = {}
         values: dict[str, Any] = {}

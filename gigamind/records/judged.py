@@ -45,7 +45,7 @@ class MetricReport(Report):
     lower_is_better: bool = False
 
     @classmethod
-    def of(cls, metric: Metric) -> "MetricReport":
+    def of(cls, metric: Metric) -> Self:
         """Describe a metric."""
         en, ko = metric.about if isinstance(metric.about, Text) else ("", "")
         lower = metric.use.lower
@@ -441,7 +441,8 @@ class SearchQAEvaluation(Report):
             relative to the best sentence of the notes; null if unknown. Below 0.5, confidence is at most medium.
         answers: The supported claims have enough words of the question, or one has the proven quote that the model
             gives as the answer. If not, utility is at most 0.4.
-        notices: Reasons why the evaluation is less reliable, see `_Notice` in `judges/search_qa/judgement.py`.
+        notices: Reasons why the evaluation is less reliable: other_language, other_question, question_not_compared or
+            no_question.
         grounding_issues: One sentence for each unsupported claim, in the language of the item.
         second_look: The model of the second check of doubtful claims; null without one.
     """

@@ -1,4 +1,4 @@
-"""Compare runs: metrics with their significance, items, speed and what else differs; several with the first of them."""
+"""Compare two runs, or several with the first: metrics and their significance, items, speed and what else differs."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -19,7 +19,7 @@ from gigamind.reports.experiment import setting_name, value_text
 from gigamind.reports.verdict import NO_RELEASE, TASKS
 from gigamind.stats.changes import level_changes
 
-_ENOUGH = 9  # runs; with fewer, no difference reaches `stats.changes.LEVEL`
+_ENOUGH = 9  # runs; with fewer, no difference reaches `stats.changes._LEVEL`
 _COURSES = 4  # metrics in the chart; the table of runs has all
 
 

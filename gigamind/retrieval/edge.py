@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -61,7 +61,7 @@ class _Quantizer:
     error: float  # largest distance of a vector from its grid point
 
     @classmethod
-    def of(cls, units: Vectors) -> "_Quantizer":
+    def of(cls, units: Vectors) -> Self:
         """Return the finest grid for these vectors, shape (count, dimensions), at least one."""
         least, most = units.min(axis=0), units.max(axis=0)
         reach = float((most - least).max()) / 2

@@ -5,6 +5,7 @@ The graph changes the order only, never the relevance score of a note.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,7 @@ class ChunkLayout:
     note_of: Ints
 
     @classmethod
-    def of(cls, chunks_per_note: Sequence[int]) -> "ChunkLayout":
+    def of(cls, chunks_per_note: Sequence[int]) -> Self:
         """Return the layout of notes with these numbers of chunks, in order."""
         counts = np.asarray(chunks_per_note, dtype=np.int64)
         return cls(
@@ -66,7 +67,7 @@ class Fusion:
     title: float = DEFAULT_TITLE_WEIGHT  # points of balanced fusion for a whole title or alias
 
     @classmethod
-    def of(cls, settings: RetrievalSettings, centralities: Floats) -> "Fusion":
+    def of(cls, settings: RetrievalSettings, centralities: Floats) -> Self:
         """Return the weights of these settings, for notes with these centralities in the link graph."""
         moved = centralities if settings.graph_rerank else np.zeros(len(centralities))
         share, title = settings.semantic_share, settings.title_weight

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from sys import intern
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -92,7 +92,7 @@ class KeywordIndex:
             file.write(content)
 
     @classmethod
-    def load(cls, path: Path) -> "KeywordIndex":
+    def load(cls, path: Path) -> Self:
         """Read a file written by `save`.
 
         Raises:
@@ -111,7 +111,7 @@ class KeywordIndex:
             )
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> "KeywordIndex":
+    def of(cls, texts: Sequence[str]) -> Self:
         """Fit `BM25Okapi` on the tokens of `texts`, and compile its counts and weights into postings.
 
         Scores equal `BM25Okapi.get_scores` to 1e-9, as tests verify.

@@ -2,7 +2,8 @@
 
 Items of a cluster (intervals.py) are resampled together.  Intervals of shares near 0 or 1 are widened.  Undefined
 figures (a sensitivity without a positive label, a kappa of constant columns) are None.
-`krippendorff_alpha` compares raters, `corrected_mean` corrects the mean of all verdicts by the labels of some.
+`krippendorff_alpha` compares raters, `corrected_mean` corrects the mean of all verdicts by the labels of some, and
+`variance_components` splits the variance of scores.
 """
 
 from collections.abc import Mapping, Sequence
@@ -436,14 +437,12 @@ def _corrected_interval(
     return Interval(max(0.0, low), min(1.0, high), confidence)
 
 
-# Variance components of scores: of items, of a system's answers to one item, of a judge's verdicts on one answer.
-# Method of moments in the one-way random effects model, unbalanced groups allowed (Searle, Casella, McCulloch,
-# "Variance Components", 1992, chapter 3).  Components are in squared units of the score; an estimate below 0 is 0.
-
-
 @dataclass(frozen=True, slots=True)
 class _Components:
-    """Variances of one score; `system` and `judge` add up to the variance within an item."""
+    """Variances of one score, in its squared unit: of items, of a system's answers to an item, of a judge's verdicts.
+
+    `system` and `judge` add up to the variance within an item; an estimate below 0 is 0.
+    """
 
     item: float
     system: float
@@ -465,6 +464,8 @@ class _Components:
 def variance_components(scores: Matrix, items: Clusters, answers: Clusters) -> _Components | None:
     """Return the components of finite scores; None with a single item, or if no item has two scores.
 
+    Method of moments in the one-way random effects model, unbalanced groups allowed (Searle, Casella, McCulloch,
+    "Variance Components", 1992, chapter 3).
     With a groups of sizes n_i, N scores and mean squares MSA between and MSE within items, `item` is (MSA - MSE) / n_0,
     n_0 = (N - sum n_i^2 / N) / (a - 1).  `judge` is the mean square within equal answers, `system` is MSE less `judge`.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass
 from math import exp, fsum
 from statistics import NormalDist
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -82,8 +82,14 @@ class Interval:
         """Return whether too few items differ for a reliable bootstrap."""
         return size * min(mean, 1 - mean) < _FEW - _ROUNDING or _has_no_width(self)
 
+    @staticmethod
+    def percentile(figures: Matrix) -> "Interval":
+        """Return the central 95 % of the resampled values of one figure, at least one."""
+        (interval,) = _percentile_intervals(figures[:, np.newaxis])
+        return interval
+
     @classmethod
-    def wilson(cls, successes: int, n: int, effective: float | None = None) -> "Interval":
+    def wilson(cls, successes: int, n: int, effective: float | None = None) -> Self:
         """Return the 95 % score interval of a proportion of `n` items, or `effective` independent ones (Wilson 1927).
 
         Raises:
@@ -94,7 +100,7 @@ class Interval:
         return cls.wilson_of_mean(successes / n, n if effective is None else effective)
 
     @classmethod
-    def wilson_of_mean(cls, mean: float, size: float, confidence: float = CONFIDENCE) -> "Interval":
+    def wilson_of_mean(cls, mean: float, size: float, confidence: float = CONFIDENCE) -> Self:
         """Return the score interval of the mean of `size` effective values in [0, 1]; it contains the mean.
 
         Zeros and ones have the largest spread of all values with a given mean, so the interval is conservative for
@@ -138,7 +144,7 @@ def _mean_intervals(
         drawn = summable(summed(above, groups))
         sums = resampled_sums(drawn, seed=seed, label=label)
         means = np.clip(least + sums[:, :-1] / sums[:, -1:], least, most)
-        ends = percentile_intervals(means, confidence)
+        ends = _percentile_intervals(means, confidence)
         for column, interval in zip(columns, ends, strict=True):
             intervals[column] = interval
     return intervals
@@ -156,9 +162,7 @@ def _ratio_intervals(
     both = summable(np.hstack([numerators, denominators]))
     over, under = np.hsplit(resampled_sums(both, seed=seed, label=label), 2)
     return [
-        percentile_intervals((over[kept, column] / under[kept, column])[:, np.newaxis])[0]
-        if kept.any()
-        else None
+        Interval.percentile(over[kept, column] / under[kept, column]) if kept.any() else None
         for column, kept in enumerate(under.T > 0)
     ]
 
@@ -191,7 +195,7 @@ def summable(values: Matrix) -> Matrix:
     return whole / scale
 
 
-def percentile_intervals(figures: Matrix, confidence: float = CONFIDENCE) -> list[Interval]:
+def _percentile_intervals(figures: Matrix, confidence: float = CONFIDENCE) -> list[Interval]:
     """Return the central part of each column of resampled figures; one call of `np.percentile` per column is slow."""
     tail = 50 * (1 - confidence)
     ends = np.percentile(figures, [tail, 100 - tail], axis=0, method="linear")
@@ -297,7 +301,7 @@ class Estimate:
     clusters: int  # number of clusters of these items; `n` if each item is independent
 
     @classmethod
-    def share(cls, hits: int, n: int, clusters: Clusters | None = None) -> "Estimate":
+    def share(cls, hits: int, n: int, clusters: Clusters | None = None) -> Self:
         """Return the share of `n` items with its Wilson interval; without a value if there are none."""
         if not n:
             return cls(None, None, 0, 0)
@@ -317,7 +321,7 @@ class Estimate:
     @classmethod
     def ratio_of_means(
         cls, over: Sequence[float], under: Sequence[float], confidence: float = CONFIDENCE
-    ) -> "Estimate":
+    ) -> Self:
         """Return the ratio of geometric means, with its interval if both sides have two; `n` is of the shorter side.
 
         Times vary by factors, so the logarithms of unpaired measurements are compared by Welch's interval (Biometrika
@@ -434,9 +438,7 @@ def _estimate(
         return Estimate(value, None, n, clusters)
     figures = of(drawn)
     defined = figures[~np.isnan(figures)]
-    interval = Interval(value, value)
-    if defined.size:
-        (interval,) = percentile_intervals(defined[:, np.newaxis])
+    interval = Interval.percentile(defined) if defined.size else Interval(value, value)
     if is_share:
         return Estimate(value, _widened(interval, value, effective_items(groups)), n, clusters)
     return Estimate(value, None if _has_no_width(interval) else interval, n, clusters)

@@ -10,7 +10,7 @@ Without it, many small gains beside rare unobserved losses pass as a gain in mos
 import hashlib
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,10 +29,10 @@ class Selection:
     """The choice among m columns, the first of which is the reference."""
 
     # Chance to switch where no setting is better; no data chose it: it is that of `stats.changes`, for its reason.
-    LEVEL: ClassVar = 0.03
-    FOLDS: ClassVar = 5
-    PARTITIONS: ClassVar = 20
-    MIN_ITEMS: ClassVar = 2 * FOLDS
+    LEVEL: ClassVar[float] = 0.03
+    FOLDS: ClassVar[int] = 5
+    PARTITIONS: ClassVar[int] = 20
+    MIN_ITEMS: ClassVar[int] = 2 * FOLDS
 
     # among the columns that are significantly better, the first whose mean is within a standard error of the best
     # (Breiman's rule, by paired differences); the reference, 0, if there are none
@@ -54,7 +54,7 @@ class Selection:
         return value, Interval(min(low, value), max(high, value), CONFIDENCE)
 
     @classmethod
-    def of(cls, values: Matrix, *, seed: int, label: str) -> "Selection":
+    def of(cls, values: Matrix, *, seed: int, label: str) -> Self:
         """Choose a setting by `values`, n items x m settings, in [0, 1]: 0 is the reference, earlier columns win ties.
 
         Raises:

@@ -264,6 +264,7 @@ class AnswerEvalOptions(_TaskOptions, ModelRunOptions, ContextOptions):
         return self.searched_by(self.mode, self.fusion, self.embedder, self.cache)
 
     def for_answering(self) -> ModelRunOptions:
+        """Return the options of the model that answers; its requests are not repeated."""
         shared = {name: getattr(self, name) for name in ModelRunOptions.model_fields}
         own = {"model": self.answer_model, "api_base": self.answer_api_base or self.api_base}
         return ModelRunOptions.model_validate(shared | own | {"fresh_fraction": 0.0})

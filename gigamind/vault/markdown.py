@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 from urllib.parse import unquote
 
 from gigamind.i18n import Message
@@ -67,7 +67,7 @@ class Document:
         return self.blocks[behind - 1] if behind else None
 
     @classmethod
-    def parse(cls, text: str) -> "Document":
+    def parse(cls, text: str) -> Self:
         """Parse a whole note, including byte order mark and frontmatter. Time and memory are linear in the text."""
         front = frontmatter.split(text)
         reader = _Reader(text, front.body_start)

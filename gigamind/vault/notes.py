@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import Literal, cast
+from typing import Literal, Self, cast
 
 from gigamind.errors import NotesError, reason_of
 from gigamind.i18n import Message, Text, _, joined, n_
@@ -76,7 +76,7 @@ class Vault:
         root: Path,
         exclude: Sequence[str] = (),
         progress: Callable[[int, int], object] = lambda _read, _all: None,
-    ) -> "Vault":
+    ) -> Self:
         """Read every `.md` file under `root`, except hidden ones, templates and what `exclude` names (see `walk`).
 
         `progress` gets (read files, all files).
@@ -216,7 +216,7 @@ class _Glob:
     folders_only: bool
 
     @classmethod
-    def of(cls, pattern: str) -> "_Glob":
+    def of(cls, pattern: str) -> Self:
         bare = pattern.rstrip("/")
         parts = tuple(part for part in bare.split("/") if part)
         return cls(parts, anywhere="/" not in bare, folders_only=pattern.endswith("/"))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -486,7 +486,7 @@ class SearchQA(LocalisedJudge[AnswerCase, SearchQAEvaluation | None, _SearchQAJu
         )
 
     @classmethod
-    def load(cls, path: Path, language: PromptLanguage = "auto") -> "SearchQA":
+    def load(cls, path: Path, language: PromptLanguage = "auto") -> Self:
         """Return the judge of a file of kind `search_qa`; raises as `load_llm_judge`."""
         return cls({name: _load_search_qa_judge(path, name) for name in LANGUAGES[language]})
 

@@ -243,7 +243,7 @@ def new_numbers(claim: str, known: Collection[_Number]) -> tuple[str, ...]:
 def number_refusal(
     claim: str, source: str, around: str, note: str, *, same_matter: bool
 ) -> Literal["number", "new_number"] | None:
-    """Return "number" if the passage or the note has another one, "new_number" if it is not `around` the passage.
+    """Return "number" if `source` (the passage) or `note` has another number, "new_number" if it is not `around` it.
 
     Texts are in lower case; `same_matter` says whether claim and passage have the same topic.
     """

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
-from typing import Literal
+from typing import Literal, Self
 
 from gigamind.evidence.proof import is_question, sentences_around
 from gigamind.evidence.stated import stated, unstated
@@ -58,7 +58,7 @@ class Passage:
         return is_row(self.said) or bool(_ITEM.match(self.said))
 
     @classmethod
-    def of(cls, span: Span, text: str) -> "Passage":
+    def of(cls, span: Span, text: str) -> Self:
         """Return the sentences that a span touches, with their context."""
         around = sentences_around(text, span)
         start = text.rfind("\n", 0, around.start) + 1
@@ -228,7 +228,7 @@ class Asked:
         return share is not None and share < _LEAST_SHORT
 
     @classmethod
-    def of(cls, question: str, notes: Sequence[Source]) -> "Asked":
+    def of(cls, question: str, notes: Sequence[Source]) -> Self:
         """Return a question with the weights of its words in these notes."""
         reading = Reading(question)
         titled = [(frozenset(Reading(note.title).keys), note.text) for note in notes]

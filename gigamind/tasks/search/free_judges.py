@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import Self, get_args
 
 from pydantic import TypeAdapter
 
@@ -55,7 +55,7 @@ class FreeJudges:
     engine: Engine | None
 
     @classmethod
-    def of(cls, run: SearchJudge | None, engine: Engine | None) -> "FreeJudges":
+    def of(cls, run: SearchJudge | None, engine: Engine | None) -> Self:
         """Return gigamind's free judges that can judge this search; the run's own judge replaces the one of its kind.
 
         Another system is judged only by a threshold that was set for it. An unusable judge file raises InputError.

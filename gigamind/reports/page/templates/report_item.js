@@ -27,7 +27,7 @@ const COLUMNS = {
 const TOPS = [0, 1, ...data.items.map((values) => values[FIELDS.indexOf("score")] ?? 0)];
 const [LOW, HIGH] = [Math.min, Math.max].map((most) => TOPS.reduce((a, b) => most(a, b)));
 
-// As in `failed_items`: an expected note below rank 1, or a wrong verdict, weighted by the score of rank 1.
+// As in `_failed_items` of `tasks/search/view.py`: an expected note below rank 1, or a wrong verdict, weighted by the score of rank 1.
 function badness(item) {
   const top = ((item.score ?? 0) - LOW) / (HIGH - LOW);
   if (!is(item, "answerable")) return is(item, "failure") ? top : 0;
