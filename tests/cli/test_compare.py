@@ -267,3 +267,10 @@ def test_a_rule_that_cannot_be_applied_does_not_hide_the_verdict(runs, gigamind)
     assert verdict_of("same") == "warned"
     assert gigamind(*same, "--phase", "ga", "--out", "same-ga").code == 0
     assert verdict_of("same-ga") == "warned"  # a judge that detects nothing gates nothing
+
+
+def test_a_bad_baseline_is_found_before_any_work_and_nothing_is_written(place, gigamind):
+    (place / "cut.json").write_text('{"version": "1.0", "metr', "utf-8")
+    ended = gigamind(*searched("vault", "never"), "--compare", "cut.json")
+    assert (ended.code, (place / "never").exists()) == (1, False)
+    assert "cut.json:1: " in ended.stderr

@@ -77,11 +77,15 @@ def test_in_beta_worse_links_stop_the_release(worse, base):
     assert "links.recall_at_5" in failed
 
 
-def test_a_search_run_and_a_links_run_cannot_be_compared(search, base, gigamind):
+def test_a_search_run_and_a_links_run_cannot_be_compared(search, base, gigamind, tmp_path):
     assert search().code == 0
     ended = gigamind("compare", "out", base)
     assert ended.code == 1
     assert all(task in ended.stderr for task in ("search", "links"))
+    other = search("--out", "never", "--compare", base / "snapshot.json")
+    assert other.code == 1
+    assert "links" in other.stderr
+    assert not (tmp_path / "never").exists()  # said before any work
 
 
 def test_an_equal_run_passes_against_a_baseline_that_leaves_that_of_search_alone(

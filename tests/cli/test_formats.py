@@ -6,6 +6,7 @@ import shlex
 from importlib.util import find_spec
 from pathlib import Path
 
+import ir_measures
 import pytest
 from answer_reply import answer_reply, supported
 from foreign_files import write_foreign_files
@@ -138,6 +139,21 @@ def test_tables_open_elsewhere(documented):
     assert len(sample["retrieved_contexts"]) == len(sample["retrieved_context_ids"])
 
 
+def test_an_exported_run_has_the_figures_of_its_report(documented):
+    folder, _ = documented
+    run = list(ir_measures.read_trec_run(str(folder / "trec-files" / "run.trec")))
+    qrels = list(ir_measures.read_trec_qrels(str(folder / "trec-files" / "qrels.trec")))
+    names = {"mrr": "RR", "ndcg_at_10": "nDCG@10", "recall_at_5": "R@5", "hit_at_1": "Success@1"}
+    measures = {name: ir_measures.parse_measure(theirs) for name, theirs in names.items()}
+    theirs = ir_measures.calc_aggregate(measures.values(), qrels, run)
+    search = json.loads((folder / "runs" / "beir" / "summary.json").read_text("utf-8"))["overall"][
+        "search"
+    ]
+    assert {n: search[n] for n in names} == pytest.approx(
+        {n: theirs[m] for n, m in measures.items()}, abs=1e-12
+    )
+
+
 def test_nothing_is_written_over_and_nothing_half(documented, gigamind, monkeypatch):
     folder, _ = documented
     monkeypatch.chdir(folder)
@@ -151,3 +167,5 @@ def test_nothing_is_written_over_and_nothing_half(documented, gigamind, monkeypa
         assert (ended.code, f"--out {out}: exists already" in ended.stderr) == (1, True)
     labelled = ("--dataset", "trec/queries.jsonl", "--labels", "hits.jsonl")
     assert gigamind("dataset", "label", *labelled, "--out", "trec/queries-2.jsonl").code == 1
+    wrong = gigamind("export", "trec", "runs/ragas", "--out", "other")
+    assert (wrong.code, "answers" in wrong.stderr) == (1, True)

@@ -130,6 +130,7 @@ def test_a_note_that_may_not_be_written_is_told_and_the_others_are_written(apply
     [
         (("--apply", "copy"), "--min-confidence"),
         (("--apply", "copy", "--lang", "ko"), "--min-confidence"),
+        (("--in-place",), "--yes"),
         (("--apply", "copy", "--in-place", "--yes"), "--in-place"),
         (("--yes",), "--apply COPY"),
         (("--in-place", "--phrases"), "--phrases"),

@@ -1,3 +1,4 @@
+import json
 import signal
 
 import pytest
@@ -54,3 +55,34 @@ def test_a_bar_shows_the_time_left_and_what_was_measured_stays_when_it_is_stoppe
     assert f" {left} " in banner
     assert "--resume" not in banner  # no model was used, so nothing is kept to resume
     assert [file.name for file in slow_case.iterdir() if file.name.startswith(".")] == []
+
+
+@pytest.mark.faults
+def test_ctrl_c_leaves_the_notes_that_had_ended(case):
+    """A long note takes some ten milliseconds, so that a run of 150 takes its time."""
+    rows = []
+    (case / "links").mkdir()
+    (case / "links" / "target.md").write_text("---\ntitle: Target\n---\n", encoding="utf-8")
+    for number in range(150):
+        text = f"Target of case {number}, said in the weekly report of team {number % 7}. " * 100
+        (case / "links" / f"n{number:04}.md").write_text(text, encoding="utf-8")
+        rows.append(
+            {
+                "id": str(number),
+                "source_note": f"n{number:04}.md",
+                "anchor": "Target",
+                "anchor_range": {"start": 0, "end": 6},
+                "expected_links": ["target.md"],
+            }
+        )
+    write_rows(case / "links.jsonl", rows)
+    terminal = Terminal(case, "eval links --dataset links.jsonl --notes links --out out")
+    terminal.read_until(r"Notes.* [1-9]\d*/150")
+    terminal.process.send_signal(signal.SIGINT)
+    code, _output = terminal.end()
+    assert code == 128 + signal.SIGINT, terminal.shown[-500:]
+    assert "Interrupted." in terminal.shown
+    counts = json.loads((case / "out" / "summary.json").read_text("utf-8"))["counts"]
+    assert counts["source_notes"] > 0
+    assert counts["notes_not_run"] > 0
+    assert counts["source_notes"] + counts["notes_not_run"] == 150

@@ -16,7 +16,7 @@ from gigamind.i18n import translator
 from gigamind.publish.ends import end_of_gate
 from gigamind.tasks import TASKS, evaluate
 from gigamind.tasks.options import SearchEvalOptions
-from gigamind.tasks.promotion import PromoteOptions, waive_run
+from gigamind.tasks.promotion import PromoteOptions, promote_run, waive_run
 
 TODAY = datetime.now(UTC).date()
 NOTES = {f"n{i}.md": f"# Note {i}\n\nword{i} text about topic{i}.\n" for i in range(8)}
@@ -82,7 +82,7 @@ def test_a_waiver_lets_a_failed_run_pass_and_every_page_names_it(home):
         assert "new FAQ" in text, page
         assert "kim" in text, page
     with pytest.raises(InputError, match="--force"):  # a waiver is no new baseline
-        PromoteOptions(run=home / "runs" / "a", folder=home / "b").promote_checked()
+        promote_run(PromoteOptions(run=home / "runs" / "a", folder=home / "b"))
 
 
 def test_a_waived_run_keeps_the_language_of_its_messages(home):

@@ -8,6 +8,7 @@ from time_limit import check_linear
 from gigamind.errors import InputError
 from gigamind.evidence.align import Source, align, align_all
 from gigamind.evidence.normalize import Folding, is_boundary
+from gigamind.evidence.quality import AlignmentQuality, quality
 from gigamind.evidence.result import Aligned, Failed, Quote, TextQuoteSelector
 from gigamind.evidence.schema import AlignConfig
 from gigamind.spans import Span
@@ -278,3 +279,42 @@ def test_many_quotes_normalise_their_source_once(monkeypatch):
     quotes = [Quote(f"{number}번 기록은 확인했다.") for number in range(500)]
     assert len(align_all(quotes, [source]).aligned) == 500
     assert normalised.count(source) == 1
+
+
+@pytest.mark.each(
+    "settings",
+    [
+        {"fuzzy_threshold": 0.79}, {"fuzzy_threshold": 1.01}, {"search_threshold": 0.86},
+        {"search_threshold": 0.49}, {"fuzzy_threshold": float("nan")}, {"max_quote_chars": 0},
+        {"min_fuzzy_chars": -1},
+    ],
+)  # fmt: skip
+def test_settings_beyond_their_limits_are_refused(settings):
+    with pytest.raises(InputError):
+        AlignConfig(**settings)
+
+
+SOURCE = "삭제한 노트는 휴지통에 30일 동안 보관한 다음 완전히 지운다. 네. 네.\nabcdefghijklmnopqrst"
+
+
+def test_the_rates_are_shares_of_all_quotes():
+    quotes = [
+        "휴지통에",  # exact
+        "네.",  # exact, ambiguous
+        "삭제한  노트는",  # normalised
+        "삭제한 노트는 휴지통에 90일 동안 보관한 다음",  # fuzzy, critical
+        "삭제한 노트를 휴지통에 30일 동안 보관한 다음",  # fuzzy
+        "abcdefghijklmnopWXYZ",  # near miss
+        "어디에도 없는 말",
+        "",
+    ]
+    result = align_all([Quote(text) for text in quotes], [SOURCE])
+    assert quality(result.records([SOURCE])) == AlignmentQuality(
+        quotes=8, exact=2 / 8, normalized=1 / 8, fuzzy=2 / 8, failed=3 / 8, near_miss=1 / 8,
+        ambiguous=1 / 8, critical=1 / 8,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("outcomes", [(), []])
+def test_without_quotes_there_are_no_rates(outcomes):
+    assert quality(outcomes) is None

@@ -65,9 +65,10 @@ def test_the_parameters_of_a_search_evaluation_make_a_typed_form():
     forms = schema["definitions"]
     assert schema["properties"]["options"]["required"] == ["dataset"]
     assert all(form["additionalProperties"] is False for form in forms.values())
+    assert forms["SearchSearch"]["properties"]["mode"]["enum"] == ["semantic", "hybrid", "keyword"]
     topk = forms["SearchSearch"]["properties"]["topk"]
-    assert topk["type"] == "integer"
-    assert {"default", "minimum", "maximum"} <= topk.keys()
+    values = {"type": "integer", "default": 10, "minimum": 1, "maximum": 1000}
+    assert {name: topk[name] for name in topk.keys() - {"title", "description"}} == values
     fields = [field for form in forms.values() for field in form["properties"].values()]
     assert all("description" in field or "$ref" in str(field) for field in fields)
 

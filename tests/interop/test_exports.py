@@ -3,11 +3,13 @@
 import csv
 import io
 import random
+from xml.etree import ElementTree as ET
 
 import ir_measures
 import pytest
 from ranked import measure_ranking
 
+from gigamind.evaluation.release import _junit_xml, _JunitCase
 from gigamind.interop.tables import csv_text
 from gigamind.interop.trec import column, trec_qrels, trec_run
 
@@ -52,3 +54,27 @@ def test_a_table_survives_a_spreadsheet():
     first, second = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))
     assert first == {"id": "'=1+1", "tags": '["ㄱ", "b"]', "x": "-0.5", "y": ""}
     assert second["id"] == 'a"b\nc'
+
+
+def test_cases_and_counts_read_back_from_the_xml():
+    text = _junit_xml(
+        "gate",
+        [
+            _JunitCase("search.mrr", "failed", 'worse by 0.1 <"&>'),
+            _JunitCase("search.hit_at_1", "passed", "fine"),
+            _JunitCase("cold_start", "skipped", "not measured"),
+            _JunitCase("comparable", "error", "other dataset"),
+        ],
+    )
+    suite = ET.fromstring(text)
+    counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "4", "failures": "1", "errors": "1", "skipped": "1"}
+    assert suite.find("testcase[@name='search.mrr']/failure").get("message") == 'worse by 0.1 <"&>'
+    assert suite.find("testcase[@name='search.hit_at_1']/system-out").text == "fine"
+
+
+def test_characters_that_xml_forbids_are_left_out():
+    case = _JunitCase("bell\x07", "failed", "nul\x00 lone \ud800 kept \U0001f680 한글")
+    found = ET.fromstring(_junit_xml("gate", [case])).find("testcase")
+    assert found.get("name") == "bell"
+    assert found.find("failure").get("message") == "nul lone  kept \U0001f680 한글"

@@ -2,12 +2,31 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from fit_calibration import Labelled, balance, fit_cosine, fit_cross, fit_keyword
+from fit_calibration import (
+    Labelled,
+    auc,
+    balance,
+    brier,
+    fit_cosine,
+    fit_cross,
+    fit_keyword,
+    grouped_folds,
+    label,
+)
 from fitted_on import collection
+from hypothesis import given
+from hypothesis import strategies as st
+from row_files import query_row, write_rows
 
+from gigamind.datasets.check import check_queries
+from gigamind.datasets.jsonl import read_queries
 from gigamind.errors import DatasetError
 from gigamind.judges.unanswerable import CalibratedJudge, CalibratedJudgeFile, _KeywordCalibration
+from gigamind.retrieval.cache import quiet
 from gigamind.retrieval.hit import Signals
+from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.vault.identity import Identities
 
 
 def row(
@@ -134,3 +153,50 @@ def test_a_row_that_counts_more_moves_the_threshold():
         0.5
     )  # refuses 1 / 2 and lets 1 / 3 pass; at -0.5 it were 0 and 1 / 3
     assert heavy == pytest.approx(-0.5)  # refuses none and lets 1 / 10 pass
+
+
+def test_rows_of_the_stratum_spread_over_all_folds():
+    keys = [{str(row)} for row in range(20)]
+    folds = grouped_folds(keys, [row < 4 for row in range(20)], 4)
+    assert sorted(folds[:4]) == [0, 1, 2, 3]
+    assert sorted(folds) == sorted([0, 1, 2, 3] * 5)
+
+
+@given(st.lists(st.frozensets(st.sampled_from("abcdefgh"), min_size=1, max_size=3), max_size=20))
+def test_no_key_is_ever_in_two_folds(keys: list[frozenset[str]]):
+    folds = grouped_folds(keys, [bool(len(own) % 2) for own in keys], 3)
+    home: dict[str, int] = {}
+    for own, fold in zip(keys, folds, strict=True):
+        assert 0 <= fold < 3
+        assert {home.setdefault(key, fold) for key in own} == {fold}
+
+
+def test_a_left_out_query_is_unanswerable_and_stays_with_its_original(vault_of, tmp_path):
+    notes = {"a": "apple", "b": "apple", "c": "cherry", "d": "plum", "e": "pear"}
+    vault = vault_of({f"{name}.md": text for name, text in notes.items()})
+    identities = Identities(vault.notes)
+    dataset = write_rows(tmp_path / "q.jsonl", [query_row("q", "apple", "a.md", "b")])
+    queries = check_queries(read_queries(dataset), vault, identities).usable
+    settings = RetrievalSettings(mode="keyword")
+    with open_retriever(vault, identities, settings, quiet) as retriever:
+        first, second = label(retriever, queries, "v1", leave_out=True)
+        (alone,) = label(retriever, queries, "v1", leave_out=False)
+    assert (first.answerable, first.left_out, first.signals.matched) == (True, False, True)
+    assert (second.answerable, second.left_out, second.signals.matched) == (False, True, False)
+    assert first.keys == second.keys == {"id q", "note v1 a.md", "note v1 b.md"}
+    assert first.vault == second.vault == "v1"
+    assert alone == first
+
+
+def test_auc_is_the_share_of_pairs_in_the_right_order_ties_counting_half():
+    # Pairs (positive, negative): 0.9 > 0.4, 0.9 > 0.1, 0.4 = 0.4, 0.4 > 0.1.
+    assert auc([0.9, 0.4, 0.4, 0.1], [True, True, False, False]) == pytest.approx(3.5 / 4)
+
+
+def test_auc_is_undefined_with_one_kind_of_items():
+    assert auc([0.2, 0.7], [True, True]) is None
+    assert auc([0.2, 0.7], [False, False]) is None
+
+
+def test_brier_is_the_mean_squared_distance():
+    assert brier([1.0, 0.5, 0.2], [True, False, False]) == pytest.approx((0 + 0.25 + 0.04) / 3)

@@ -67,3 +67,12 @@ def test_what_a_server_asks_for_is_waited_up_to_the_limit(connected):
 
     assert errors == [None]
     assert seconds >= 0.3
+
+
+def test_a_server_that_allows_five_at_a_time_gets_few_calls_in_vain(connected, fake):
+    model = connected(";allowed=5;lat=20;ra=0.05", attempts=5, backoff_s=0.01, timeout_s=10)
+
+    assert ends_of(model, 80) == [None] * 80
+
+    assert fake.seen.total <= 1.3 * 80
+    assert fake.seen.most_in_flight == 5

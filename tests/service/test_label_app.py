@@ -104,8 +104,10 @@ def test_the_figure_and_the_decisions_follow_the_labels(run, labels):
         ({"content": "0" * 16}, 400),
         ({"choice": "perhaps"}, 400),
         ({"annotator": ""}, 422),
+        ({"annotator": "n" * 101}, 422),
         ({"reason": "r" * 2001}, 422),
         ({"seconds": -1}, 422),
+        ({"seconds": "soon"}, 422),
         ({"verdict": "supported"}, 422),
     ],
 )

@@ -2,6 +2,7 @@ import hashlib
 import statistics
 import tracemalloc
 from fractions import Fraction
+from math import exp
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gigamind.stats import intervals
-from gigamind.stats.intervals import Interval, _mean_intervals, _ratio_intervals
+from gigamind.stats.intervals import Estimate, Interval, _mean_intervals, _ratio_intervals
 
 MANY = 40_000  # resamples: the ends are then within 0.014 standard errors of their limit
 
@@ -229,3 +230,24 @@ def test_memory_stays_small_with_many_items():
     error = (0.1 * 0.9 / 20_000) ** 0.5
     assert found.low == pytest.approx(0.1 - 1.96 * error, abs=0.3 * error)
     assert found.high == pytest.approx(0.1 + 1.96 * error, abs=0.3 * error)
+
+
+def test_the_ratio_is_that_of_geometric_means_with_welchs_interval():
+    over, under = [2.0, 8.0, 4.0], [1.0, 2.0, 2.0, 1.0, 4.0]
+    found = Estimate.ratio_of_means(over, under)
+    oracle = stats.ttest_ind(np.log(over), np.log(under), equal_var=False).confidence_interval(0.95)
+    assert found.value == pytest.approx(4 / 2**0.8)  # the means are 4 and 2^(4/5)
+    assert (found.low, found.high) == pytest.approx((exp(oracle.low), exp(oracle.high)))
+    assert found.n == 3
+
+
+def test_without_scatter_the_interval_is_the_ratio_and_without_repetition_there_is_none():
+    equal = Estimate.ratio_of_means([3.0, 3.0], [2.0, 2.0])
+    assert (equal.value, equal.low, equal.high) == pytest.approx((1.5, 1.5, 1.5))
+    assert Estimate.ratio_of_means([3.0], [2.0, 2.0]).interval is None
+
+
+@pytest.mark.parametrize(("over", "under"), [([], [1.0]), ([1.0], []), ([0.0], [1.0])])
+def test_measurements_that_have_no_ratio_are_refused(over, under):
+    with pytest.raises(ValueError, match="above 0"):
+        Estimate.ratio_of_means(over, under)

@@ -72,7 +72,7 @@ _RANKINGS = (
         258,
         "**Latency p50/p95**: 쿼리 처리 시간 (인덱싱 제외)",
         Written(_GOLDEN, "overall.search.latency_p50_ms"),
-        "evaluation/test_latency.py::test_percentiles_interpolate_between_the_two_nearest_times",
+        "evaluation/test_workers.py::test_percentiles_interpolate_between_the_two_nearest_times",
     ),
     row(
         (269, 270),

@@ -43,7 +43,7 @@ _FILES = (
         483 | errors.jsonl          # 실패 케이스 | tasks/search/test_score.py::test_a_query_that_fails_is_listed_and_stands_in_no_mean
         485 | compare.md            # 비교 리포트 (--compare) | cli/test_compare.py::test_a_damaged_vault_stops_the_release_and_names_the_queries
         489 | 주요 메트릭 테이블 | reports/test_search_view.py::test_metrics_have_their_intervals_in_the_order_of_rank
-        490 | 실패 상위 사례 10개 | reports/test_failures.py::test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset | reports/test_search_view.py::test_ten_failures_are_listed_of_all
+        490 | 실패 상위 사례 10개 | reports/test_search_view.py::test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset | reports/test_search_view.py::test_ten_failures_are_listed_of_all
         491 | 회귀/개선 요약 | reports/test_verdict.py::test_a_failed_verdict_names_the_worst_drop_its_limit_and_the_items
     """),
     row(

@@ -4,8 +4,6 @@ from demands.model import Field, Option, Section, row, shown
 from gigamind.retrieval.hit import Hit
 from gigamind.tasks.search.schema import HitReport
 
-_APART = "retrieval/test_retriever.py::test_the_first_is_taken_by_final_score_and_judged_by_its_base_score"
-
 SECTIONS = (
     Section(
         "001",

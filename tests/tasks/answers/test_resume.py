@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from five_answers import FAILING, GOOD, ITEMS, MIXED, PASSING
+from five_answers import EVERY, FAILING, GOOD, ITEMS, MIXED, PASSING
 from out_files import items_of, rows_of
 
 from gigamind.errors import EvaluationError, InputError
@@ -21,6 +21,20 @@ def test_checks_that_the_budget_left_are_made_by_a_resumed_run_and_no_others(opt
     assert len(server.seen.bodies) == 4
     assert [line["quality"]["ratio"] for line in items_of(done.out).values()] == [0.75, 0.25]
     assert not unfinished_folder(done.out).exists()
+
+
+def test_the_budget_stops_a_run_which_is_resumed_without_asking_twice(options, server):
+    server.script.extend(EVERY)
+    stopped = options(max_calls=2)
+    with pytest.raises(EvaluationError, match="2 of 4 "):
+        evaluate(stopped)
+    assert len(server.seen.bodies) == 2
+    again = options(resume=stopped.out, out=None)
+    done = evaluate(again)
+    assert len(server.seen.bodies) == 4
+    assert done.out == stopped.out
+    assert done.summary.overall.answers["correctness"] == pytest.approx(0.5)
+    assert done.summary.llm.calls == 4
 
 
 def test_what_the_budget_left_is_told_of_evaluations_and_of_checks(options, server):
