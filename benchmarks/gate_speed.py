@@ -49,6 +49,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--burners", type=int, default=2)
     parser.add_argument("--simulated", type=int, default=10_000)
+    parser.add_argument("--mode", choices=["keyword", "semantic", "hybrid"], default="hybrid")
     parser.add_argument(
         "--limit-ms",
         type=float,
@@ -62,7 +63,7 @@ def main() -> None:
     ):
         simulate(asked.simulated, scatters, slowdowns, of_system=of_system)
     if asked.runs:
-        measure(asked.runs, asked.burners, asked.limit_ms)
+        measure(asked.runs, asked.burners, asked.limit_ms, asked.mode)
 
 
 def status(
@@ -116,10 +117,11 @@ def line(name: str, found: Counter[str]) -> None:
     print(f"{name} |  {found['failed'] / total:6.2%}  {found['inconclusive'] / total:12.2%}")
 
 
-def measure(runs: int, burners: int, limit_ms: float) -> None:
+def measure(runs: int, burners: int, limit_ms: float, mode: str) -> None:
     examples = {
         "dataset": ROOT / "examples" / "queries.jsonl",
         "notes": ROOT / "examples" / "vault",
+        "mode": mode,
     }
     options = SearchEvalOptions.model_validate(examples)
     with closing(open_search(options, Quiet())) as evaluation:

@@ -135,6 +135,7 @@ _STEPS = 2_500
 _SORTED = 6_000
 _Numbers = npt.NDArray[np.float32]
 _LOAD_MS = 20.0  # maximum load before one query
+_QUERIES_PER_UNIT = 4  # the most between two loads; with 6, detected slowdowns fell from 90 to 51 % (keyword search)
 _ENOUGH = 6  # passes that a gate on an interval needs
 
 
@@ -188,8 +189,9 @@ class Effort:
     ) -> SpeedReport | None:
         """Measure the cost of some queries by id; None if none can be searched, or Ctrl-C leaves less than two passes.
 
-        Each query of a seeded sample is searched once per pass, alone, after an equal amount of load. Its cost is its
-        time divided by that of one unit of the load, so it does not depend on how busy the machine is. CPU time is
+        Each query of a seeded sample is searched once per pass, alone. Load runs before each query, or before every
+        second to fourth if a unit of it takes longer than a query; about half of a pass is load. The cost of a query is
+        its time divided by that of one unit, so it does not depend on how busy the machine is. CPU time is
         used, as wall time of equal runs differed by a quarter on two busy cores (`benchmarks/gate_speed.py`); it does
         not include waiting, so wall time is used if a server searches.
         """
@@ -213,13 +215,16 @@ class Effort:
                 if 1000 * sum(took) > share_ms:
                     break
             unit = timer.unit()
-            units = max(1, min(int(_LOAD_MS / 1000 / unit), round(median(took or [0]) / unit)))
+            typical = max(median(took or [0]), unit / _QUERIES_PER_UNIT)
+            units = max(1, min(int(_LOAD_MS / 1000 / unit), round(typical / unit)))
+            every = max(1, round(unit / typical))
             while ids and len(passes) < self.passes:
-                loads, times = 0.0, list[float]()
-                for name in ids:
-                    loads += timer.seconds(lambda: [load() for _unit in range(units)])
+                loads, times = list[float](), list[float]()
+                for place, name in enumerate(ids):
+                    if place % every == 0:
+                        loads.append(timer.seconds(lambda: [load() for _unit in range(units)]))
                     times.append(searched(name))
-                passes.append((loads / (len(ids) * units), times))
+                passes.append((sum(loads) / (len(loads) * units), times))
                 is_late = 1000 * (time.perf_counter() - start) > 3 * self.limit_ms
                 if is_late and len(passes) >= _ENOUGH:
                     break

@@ -62,6 +62,16 @@ def test_on_a_coarse_clock_as_much_load_is_run_as_on_a_fine_one(monkeypatch):
     assert len(units) < 3 + 16 + 2 * 3 * 20
 
 
+def test_quick_queries_share_a_unit_of_the_load(monkeypatch):
+    units = []
+    monkeypatch.setattr(workers, "load", lambda: units.append(None) or load())
+
+    found = Effort(2, 1, 300.0).measure(QUERIES, lambda _: None)
+
+    assert len(found.queries) == 24
+    assert len(units) == 3 + 2 * 24 / 4
+
+
 def test_a_run_without_queries_has_no_speed_and_a_search_that_fails_ends_the_measuring():
     def fail(text):
         raise EvaluationError(text)
