@@ -161,10 +161,12 @@ def _ratio_intervals(
         return [None] * numerators.shape[1]
     both = summable(np.hstack([numerators, denominators]))
     over, under = np.hsplit(resampled_sums(both, seed=seed, label=label), 2)
-    return [
-        Interval.percentile(over[kept, column] / under[kept, column]) if kept.any() else None
-        for column, kept in enumerate(under.T > 0)
-    ]
+    intervals: list[Interval | None] = [None] * numerators.shape[1]
+    for rows, columns in _same_rows(under > 0):
+        drawn: Matrix = over[rows][:, columns] / under[rows][:, columns]
+        for column, interval in zip(columns, _percentile_intervals(drawn), strict=True):
+            intervals[column] = interval
+    return intervals
 
 
 def resampled_counts(count: int, *, seed: int, label: str) -> Iterator[Matrix]:
@@ -203,7 +205,7 @@ def _percentile_intervals(figures: Matrix, confidence: float = CONFIDENCE) -> li
 
 
 def _same_rows(measured: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.intp], list[int]]]:
-    """Yield groups of columns measured on the same items, which share their draws: (row numbers, column numbers)."""
+    """Return groups of columns that are defined in the same rows: (row numbers, column numbers), none without a row."""
     groups: dict[bytes, list[int]] = {}
     for column in range(measured.shape[1]):
         groups.setdefault(measured[:, column].tobytes(), []).append(column)
