@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from queue import Empty, Queue
 from statistics import median
 from typing import Any, Generic, Literal, Self, TypeVar
@@ -197,10 +197,7 @@ class Effort:
         """
         start = time.perf_counter()
         timer = _Timer(time.process_time if self.clock == "cpu" else time.perf_counter)
-        ids, passes = list[str](), list[tuple[float, list[float]]]()
-
-        def searched(name: str) -> float:
-            return timer.seconds(lambda: search(queries[name]))
+        ids, took, passes = list[str](), list[float](), list[tuple[float, list[float]]]()
 
         try:
             # Equal for equal queries, and similar for similar ones.
@@ -208,9 +205,8 @@ class Effort:
                 name: hashlib.sha256(f"{self.seed}\0{name}".encode()).digest() for name in queries
             }
             share_ms = self.limit_ms / (2 * (self.passes + 1))  # half of each pass is load
-            took = list[float]()
             for name in sorted(queries, key=seeded.__getitem__)[:_MOST_QUERIES]:
-                took.append(searched(name))
+                took.append(timer.seconds(partial(search, queries[name])))
                 ids.append(name)
                 if 1000 * sum(took) > share_ms:
                     break
@@ -223,10 +219,9 @@ class Effort:
                 for place, name in enumerate(ids):
                     if place % every == 0:
                         loads.append(timer.seconds(lambda: [load() for _unit in range(units)]))
-                    times.append(searched(name))
+                    times.append(timer.seconds(partial(search, queries[name])))
                 passes.append((sum(loads) / (len(loads) * units), times))
-                is_late = 1000 * (time.perf_counter() - start) > 3 * self.limit_ms
-                if is_late and len(passes) >= _ENOUGH:
+                if len(passes) >= _ENOUGH and time.perf_counter() - start > 0.003 * self.limit_ms:
                     break
         except (KeyboardInterrupt, GigamindError):  # the results of the run do not depend on it
             pass

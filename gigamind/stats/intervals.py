@@ -337,7 +337,7 @@ class Estimate:
         sides = np.log(over), np.log(under)
         difference = float(sides[0].mean() - sides[1].mean())
         n = min(len(over), len(under))
-        if n < _LEAST:
+        if n == 1:  # no variance
             return cls(exp(difference), None, n, n)
         squares = [float(side.var(ddof=1)) / side.size for side in sides]
         total, arm = sum(squares), 0.0
@@ -414,12 +414,11 @@ class Estimate:
         """Return the mean of each figure, in [0, 1], over the items that have it; `label` is as in `ratios`."""
         rows = [[item.get(name) for name in names] for item in items]
         table = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))  # None becomes NaN
-        columns = ([v for row in rows if (v := row[at]) is not None] for at in range(len(names)))
+        values, counts = averaged(items), (~np.isnan(table)).sum(axis=0).tolist()
+        intervals = bounded_means(table, seed=seed, label=label)
         return {
-            name: cls(_mean(values), interval, len(values), len(values))
-            for name, values, interval in zip(
-                names, columns, bounded_means(table, seed=seed, label=label), strict=True
-            )
+            name: cls(values.get(name), interval, n, n)
+            for name, interval, n in zip(names, intervals, counts, strict=True)
         }
 
 
@@ -450,9 +449,6 @@ def averaged(rows: Sequence[Mapping[str, float | None]]) -> dict[str, float | No
     """Return the mean of each figure over the rows that have it; None if none has."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: _mean([v for row in rows if (v := row.get(name)) is not None]) for name in names}
-
-
-_LEAST = 2  # measurements needed for a variance
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 from called import Ended, call
+from command_line import SEARCH
 from row_files import write_rows
-from search_command import SEARCH
 from vault_files import write_files
 
 NOTES = {

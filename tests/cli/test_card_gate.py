@@ -8,9 +8,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from answer_reply import verdict
 from called import ran
+from command_line import SEARCH
 from faulty_model import running
 from row_files import write_rows
-from search_command import SEARCH
 
 from gigamind.assets import asset
 

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from command_line import reached
 from forked import command
-from reached import reached
 from row_files import query_row, write_rows
 
 pytestmark = pytest.mark.timeout(180)  # processes that load the client of a model server

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from answer_reply import answer_reply, supported
-from reached import reached
+from command_line import reached
 from row_files import write_rows
 
 LEAVE = "휴가는 팀장에게 신청한다."

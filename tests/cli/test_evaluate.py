@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from run_files import RUN_FILES
+from command_line import RUN_FILES
 
 from gigamind.tasks.options import SearchEvalOptions
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import ir_measures
 import pytest
 from answer_reply import answer_reply, supported
+from command_line import reached
 from foreign_files import write_foreign_files
-from reached import reached
 
 from gigamind.assurance.labelling import Labelling
 from gigamind.assurance.options import LabelOptions

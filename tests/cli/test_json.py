@@ -10,12 +10,11 @@ import jsonschema
 import pytest
 from able_model import able
 from called import ran
+from command_line import SEARCH, reached
 from faulty_model import running
 from judged_folders import write_judged_run
 from memory_rows import entry, extracted
-from reached import reached
 from row_files import read_rows, write_rows
-from search_command import SEARCH
 
 from gigamind.cli.command import every_command
 from gigamind.cli.main import cli

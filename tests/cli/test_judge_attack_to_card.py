@@ -6,7 +6,7 @@ import re
 import pytest
 from answer_reply import verdict
 from called import ran
-from reached import reached
+from command_line import reached
 
 from gigamind.records.card import read_card
 

@@ -3,10 +3,10 @@ import re
 
 import pytest
 from called import ran
+from command_line import reached
 from faulty_model import running
 from judged_folders import write_judged_run
 from korean import HANGUL
-from reached import reached
 
 from gigamind.records.card import read_card
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 from answer_reply import verdict
+from command_line import reached
 from faulty_model import running
-from reached import reached
 
 from gigamind.assurance.scenarios import AttackReport, UnitTestReport, load_attacks
 

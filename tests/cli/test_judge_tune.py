@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from called import ran
+from command_line import reached
 from faulty_model import running
 from judged_folders import write_judged_run
-from reached import reached
 from replies_by_schema import answer_to
 
 from gigamind.assurance.label_file import LabelFile

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from called import ran
+from command_line import SEARCH
 from korean import english, shown
 from row_files import query_row, write_rows
-from search_command import SEARCH
 from vault_files import write_files
 
 from gigamind.datasets.generate_links import generate_links

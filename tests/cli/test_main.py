@@ -1,7 +1,7 @@
 import click
 import pytest
 from called import ran
-from search_command import SEARCH
+from command_line import SEARCH
 
 from gigamind import __version__
 from gigamind.cli import main

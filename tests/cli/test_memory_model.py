@@ -2,7 +2,7 @@ import json
 import re
 
 import pytest
-from reached import reached
+from command_line import reached
 from row_files import write_rows
 
 from gigamind.llm.ledger import read_ledger

@@ -11,9 +11,9 @@ import sys
 import time
 
 import pytest
+from command_line import SEARCH
 from forked import command
 from row_files import query_row, write_rows
-from search_command import SEARCH
 
 from gigamind.cli.main import _stoppable
 

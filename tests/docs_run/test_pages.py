@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import reached
 from fake_model import reply_to
 from faulty_model import running
 from own_systems import EXAMPLES, serving
 from pages import KOREAN, NAMES, ROOT, SHELLS, lines_of
-from reached import reached
 from replies_by_schema import answer_to
 from row_files import write_rows
 from search_servers import ranked

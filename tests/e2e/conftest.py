@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from answer_reply import aside
+from command_line import reached
 from prefect_stack import Stack
-from reached import reached
 from scripted_judges import HONEST, LabelledAnswer, read_labelled_answers
 from second_looks import is_second_look, looks
 from webhook import Webhook, listening

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from command_line import reached
 from fake_model import reply_to
 from faulty_model import FakeServer, running
 from gate_policy import shipped
 from own_systems import EXAMPLES, evaluated_compared_and_gated, out_of_nightly, serving
 from prefect_stack import Stack
-from reached import reached
 
 RAG = EXAMPLES / "own_rag.py"
 DEPLOYMENT = "eval-answers/answers-nightly"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import command_line
 import forked
 import numpy as np
-import search_command
 from row_files import write_rows
 from timeless import without_times
 
@@ -24,7 +24,7 @@ from gigamind.retrieval.index import IndexContent
 from gigamind.vault.notes import Vault
 
 NOTES, QUERIES, SESSIONS = 60, 40, 12
-SEARCH = (*search_command.SEARCH, "--speed-passes", "0")
+SEARCH = (*command_line.SEARCH, "--speed-passes", "0")
 
 
 def lay_out(folder: Path) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 from answer_reply import finding
+from command_line import RUN_FILES
 from five_answers import EVERY, FORGED, GOOD, ITEMS, LEAVE, SILENT, item, reply
 from out_files import items_of, rows_of
-from run_files import RUN_FILES
 
 from gigamind.errors import DatasetError
 from gigamind.evaluation.progress import Quiet

@@ -3,8 +3,8 @@ import re
 
 import pytest
 from blocks import section
+from command_line import RUN_FILES
 from out_files import rows_of
-from run_files import RUN_FILES
 
 from gigamind.errors import EvaluationError
 from gigamind.records.schema import ErrorReport, RunReport
