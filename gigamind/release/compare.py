@@ -123,7 +123,10 @@ def _worse_in(items: Sequence[SnapshotItem], worse: Sequence[SnapshotItem]) -> S
 
 def _lost(task: _Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, ...]:
     """Return the items missing from the current run; none if the runs drew different samples."""
-    if any(baseline.config.get(name) != current.config.get(name) for name in ("sample", "seed")):
+    configs = (baseline.config, current.config)
+    # Without a sample, the seed has no effect on the items.
+    drawn = {(c.get("sample"), c.get("sample") and c.get("seed")) for c in configs}
+    if len(drawn) > 1:
         return ()
     evaluated = {item.id for item in current.items}
     return tuple(_lost_item(task, item) for item in baseline.items if item.id not in evaluated)

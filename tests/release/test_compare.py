@@ -71,6 +71,12 @@ def test_an_item_outside_another_sample_is_not_lost():
     assert compare(snapshot({"a": 1, "b": 1}), other).lost == ()
 
 
+def test_another_seed_without_a_sample_hides_no_lost_item():
+    drawn = snapshot({"a": 1})
+    other = drawn.model_copy(update={"config": {**drawn.config, "seed": 43}})
+    assert [lost.id for lost in compare(snapshot({"a": 1, "b": 1}), other).lost] == ["b"]
+
+
 def test_items_that_changed_stand_worst_first_with_both_rankings():
     baseline = snapshot({"a": 1, "b": 1, "c": 3, "u": "right", "same": 2})
     current = snapshot({"a": None, "b": 2, "c": 1, "u": "wrong", "same": 2})
