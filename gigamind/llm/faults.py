@@ -26,8 +26,13 @@ _LONGEST_CHARS = 300
 _LONGEST_BACKOFF_S = 20.0
 # A time-out of ours or of a gateway: the server may still finish the request.
 _GAVE_UP = frozenset({408, 504, 524})
-_QUOTA = re.compile(r"quota|billing|insufficient.{0,9}(balance|credit|funds)", re.IGNORECASE)
-_FILTER = re.compile(r"content.?(policy|filter|management)", re.IGNORECASE)
+# Rate limits, which end by themselves, link to pages about quota and billing.
+_QUOTA = re.compile(
+    r"insufficient_quota|exceeded your current quota|billing.hard.limit|insufficient.{0,9}(balance|credit|funds)",
+    re.IGNORECASE,
+)
+_LATER = re.compile(r"(retry|try again).?(in|after|delay)\b", re.IGNORECASE)
+_FILTER = re.compile(r"content.?(policy|filter|management)|moderation|flagged", re.IGNORECASE)
 # Phrases of OpenAI, Anthropic, vLLM, llama.cpp, TGI, Gemini and gateways before them.
 _TOO_LONG = re.compile(
     r"context_length_exceeded|prompt is too long|maximum context l|context limit|context size|model's context length"
@@ -43,7 +48,7 @@ def error_of_status(
 
     `answered` is False if the server itself did not send the status: it may have generated an answer.
     """
-    code = code_of(status, text)
+    code = code_of(status, text, waits=retry_after is not None)
     may_cost = status in _GAVE_UP or (status >= HTTPStatus.INTERNAL_SERVER_ERROR and not answered)
     reason, hint = scrub(text), _ADVICE[code] if code in _ADDED else None
     message = _("{model}: {reason}", model=model, reason=reason)
@@ -52,14 +57,17 @@ def error_of_status(
     return LlmError(message, code, status, _retry_after_s(retry_after), may_cost)
 
 
-def code_of(status: int, text: str) -> LlmCode:  # noqa: PLR0911  one per case
-    """Return the code of an error from its HTTP status and text."""
+def code_of(status: int, text: str, *, waits: bool = False) -> LlmCode:  # noqa: PLR0911  one per case
+    """Return the code of an error from its HTTP status and text; `waits`: the server said when to try again."""
     if status == HTTPStatus.REQUEST_TIMEOUT:
         return "timeout"
     if status == HTTPStatus.PAYMENT_REQUIRED:
         return "quota_exhausted"
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return "quota_exhausted" if _QUOTA.search(text) else "rate_limited"
+        is_over = not waits and _QUOTA.search(text) and not _LATER.search(text)
+        return "quota_exhausted" if is_over else "rate_limited"
+    if status == HTTPStatus.FORBIDDEN and _FILTER.search(text):
+        return "content_filtered"
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return "auth_failed"
     if status in {HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY}:
@@ -163,7 +171,7 @@ async def with_retries(
 
     def wait_s(state: "RetryCallState") -> float:
         error = state.outcome.exception() if state.outcome else None
-        return max(doubled_s(state), getattr(error, "retry_after_s", None) or 0.0)  # status 429
+        return max(doubled_s(state), getattr(error, "retry_after_s", None) or 0.0)
 
     # A new object each time: it stores the state of one call and cannot be shared between tasks.
     retrying = AsyncRetrying(

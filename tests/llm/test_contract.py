@@ -8,9 +8,34 @@ import pytest
 from asked_model import Verdict
 from faulty_model import FAULTS
 
+from gigamind.llm.faults import code_of, error_of_status
+
 OK = "ok"
 CUT = "truncated"
 BAD = "invalid_output"
+# Texts of providers: limits that end by themselves, and errors that concern one item or all.
+ERRORS = [
+    (429, "exceeded call rate limit. To increase your limit go to https://aka.ms/oai/quotaincrease.", "rate_limited"),
+    (429, "Rate limit reached. Add a payment method: https://platform.openai.com/account/billing", "rate_limited"),
+    (429, "Quota exceeded for aiplatform.googleapis.com/requests per minute", "rate_limited"),
+    (429, "You exceeded your current quota, please check your plan. Please retry in 34.07s.", "rate_limited"),
+    (429, "You exceeded your current quota, please check your plan and billing details.", "quota_exhausted"),
+    (429, '{"error": {"code": "insufficient_quota"}}', "quota_exhausted"),
+    (403, "requires moderation and your input was flagged for violence", "content_filtered"),
+    (403, "Your API key has no access to this model", "auth_failed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "text", "code"), ERRORS)
+def test_errors_of_providers_get_their_codes(status, text, code):
+    assert code_of(status, text) == code
+
+
+def test_a_limit_with_a_delay_is_no_exhausted_account():
+    text = '{"error": {"code": "insufficient_quota"}}'
+    assert error_of_status("m", 429, text, retry_after="1").code == "rate_limited"
+
+
 # The status of each attempt when every answer has the fault, with three attempts at the transport and one re-ask.
 STAYING = {
     "429": ["rate_limited"] * 3,
