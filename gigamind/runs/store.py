@@ -193,10 +193,15 @@ class RunStore(AbstractContextManager["RunStore"]):
 
     def __init__(self, folder: Path, identity: Mapping[str, str], *, resume: bool = False) -> None:
         self._path = folder / ITEMS_FILE
-        rows = list(read_journal(self._path))
-        _check(self._path, rows, identity, resume=resume)
-        self.results = _results(rows)
+        _check(self._path, list(islice(read_journal(self._path), 1)), identity, resume=resume)
         self._journal = Journal(self._path, sync=True)
+        try:  # once more, as another run may have written before the lock
+            rows = list(read_journal(self._path))
+            _check(self._path, rows, identity, resume=resume)
+            self.results = _results(rows)
+        except InputError:
+            self._journal.close()
+            raise
         if not rows:
             self._journal.append({"run": dict(identity)})
 

@@ -4,6 +4,7 @@ import json
 import pytest
 
 from gigamind.errors import DatasetError, InputError, LlmError
+from gigamind.runs import store as store_module
 from gigamind.runs.store import ItemKey, ItemResult, RunStore, evaluate_all, read_results
 
 IDENTITY = {"dataset": "d1", "judge": "j1"}
@@ -77,6 +78,27 @@ def test_a_run_that_is_not_there_is_not_resumed(tmp_path):
 def test_two_processes_cannot_write_one_run(tmp_path):
     with RunStore(tmp_path, IDENTITY), pytest.raises(InputError, match=r"items\.jsonl"):
         RunStore(tmp_path, IDENTITY, resume=True)
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_run_that_is_written_before_the_lock_is_read(tmp_path, monkeypatch, resume):
+    lock = store_module._lock
+
+    def late(descriptor):
+        monkeypatch.setattr(store_module, "_lock", lock)
+        with RunStore(tmp_path, IDENTITY, resume=resume) as other:
+            other.append(ItemResult("a", "scored", value=1))
+        lock(descriptor)
+
+    if resume:
+        RunStore(tmp_path, IDENTITY).__exit__(None, None, None)
+    monkeypatch.setattr(store_module, "_lock", late)
+    if not resume:
+        with pytest.raises(InputError):
+            RunStore(tmp_path, IDENTITY)
+    with RunStore(tmp_path, IDENTITY, resume=True) as store:
+        assert store.results[A].value == 1
+    assert list(read_results(tmp_path)) == [A]
 
 
 ITEMS = {ItemKey(name): name.upper() for name in "abcdef"}
