@@ -190,8 +190,11 @@ def _run_id(about: Mapping[str, Any] | None) -> str:
 
 def _forsaken(folder: Path, since: float) -> bool:
     hidden = folder.name.startswith(".")
-    times = (entry.stat().st_mtime for entry in [folder, *folder.iterdir()])
-    if not (hidden or (folder / ITEMS_FILE).is_file()) or max(times) >= since:
+    try:
+        latest = max(entry.stat().st_mtime for entry in [folder, *folder.iterdir()])
+    except FileNotFoundError:  # its run ends at this moment
+        return False
+    if not (hidden or (folder / ITEMS_FILE).is_file()) or latest >= since:
         return False
     return hidden or not is_awaited(folder)
 

@@ -119,6 +119,15 @@ def test_what_another_process_is_writing_stays(options, left_by_a_stopped_run):
     assert folder.is_dir()
 
 
+def test_a_run_that_ends_during_the_clean_up_stays(options, left_by_a_stopped_run):
+    old, ending = (left_by_a_stopped_run(f"{name}.unfinished", 11) for name in "ab")
+    (ending / "a").symlink_to("gone")  # no file has this name any more when it is looked at
+
+    clean_up(options())
+
+    assert (old.exists(), ending.exists()) == (False, True)
+
+
 def test_what_is_none_of_ours_stays(options, write_run, tmp_path):
     run = write_run("by-hand", 100, deployment=".")  # of no deployment: eval/out/<time>
     (tmp_path / "out" / "search-nightly" / "notes").mkdir(parents=True)
