@@ -54,8 +54,9 @@ def flat_row(item: Mapping[str, Any]) -> dict[str, object]:
             row[name] = [hit["note"] for hit in value]
         elif name == "metrics":
             row |= value
-        elif name == "gains" or not isinstance(
-            value[0] if isinstance(value, list) and value else value, Mapping
+        elif name == "gains" or not (
+            isinstance(value, Mapping)
+            or (isinstance(value, list) and (not value or isinstance(value[0], Mapping)))
         ):
             row[name] = value
     return row

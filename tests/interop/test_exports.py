@@ -10,7 +10,7 @@ import pytest
 from ranked import measure_ranking
 
 from gigamind.evaluation.release import _junit_xml, _JunitCase
-from gigamind.interop.tables import csv_text
+from gigamind.interop.tables import csv_text, flat_row
 from gigamind.interop.trec import column, trec_qrels, trec_run
 
 
@@ -54,6 +54,12 @@ def test_a_table_survives_a_spreadsheet():
     first, second = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))
     assert first == {"id": "'=1+1", "tags": '["ㄱ", "b"]', "x": "-0.5", "y": ""}
     assert second["id"] == 'a"b\nc'
+
+
+def test_lists_of_objects_are_no_columns_even_if_empty():
+    row = {"id": "q", "tags": ["a"], "expected_spans": [], "gains": {"a.md": 1}}
+    flat = {"id": "q", "tags": ["a"], "gains": {"a.md": 1}}
+    assert flat_row(row) == flat_row({**row, "expected_spans": [{"start": 1}]}) == flat
 
 
 def test_cases_and_counts_read_back_from_the_xml():
