@@ -49,7 +49,7 @@ _COMMANDS = {
     "dataset": _("Check and label datasets."),
     "align": _("Find where quotes occur in their sources."),
     "memory": _("Extract facts from chat sessions and verify them."),
-    "judge": ("main:judge", _("Fit, test, attack and certify judges.")),
+    "judge": ("main:judge", _("Tune, test, attack and certify judges.")),
     "label": (
         "serve:label",
         _("Label items of a run in a browser; labels correct its judged figures."),

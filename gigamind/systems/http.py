@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gigamind.retrieval.embed import Embedder
 
 _SHOWN = 200  # characters of a reply that cannot be read
-_LONGEST_WAIT_S = 10.0
+_LONGEST_WAIT_S = 60.0
 _BUSY = 429
 _SERVER_ERROR = 500
 _OTHER_METHOD = {HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
@@ -125,7 +125,13 @@ class HttpSystem(System[Response]):
         status = reply.status_code
         if status == _BUSY or (status >= _SERVER_ERROR and status not in _OTHER_METHOD):
             wait = reply.headers.get("Retry-After", "")
-            return _Again(_status(reply), after_s=float(wait) if wait.isdecimal() else None)
+            after_s = float(wait) if wait.isdecimal() else None
+            if after_s and after_s > _LONGEST_WAIT_S:
+                hint = _(
+                    "the server requests a wait of {seconds:g} s: evaluate later", seconds=after_s
+                )
+                raise self._failed(_status(reply), hint)
+            return _Again(_status(reply), after_s=after_s)
         return reply
 
     def _read(self, reply: httpx.Response) -> Response:

@@ -21,12 +21,16 @@ class Answering(http.server.BaseHTTPRequestHandler):
         """What came with the request."""
         return self.rfile.read(int(self.headers.get("Content-Length", 0)))
 
-    def answer(self, status: int, content: object, kind: str = "application/json") -> None:
+    def answer(
+        self, status: int, content: object, kind: str = "application/json", retry_after: str = ""
+    ) -> None:
         """Send bytes as they are, and anything else as JSON."""
         sent = content if isinstance(content, bytes) else json.dumps(content).encode()
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(sent)))
+        if retry_after:
+            self.send_header("Retry-After", retry_after)
         self.end_headers()
         self.wfile.write(sent)
 

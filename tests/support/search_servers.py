@@ -39,6 +39,7 @@ class SearchServer:
     """
 
     respond: Callable[[Asked], Reply]
+    retry_after: str = ""  # header of each reply
     url: str = ""
     asked: list[Asked] = field(default_factory=list)
 
@@ -62,15 +63,17 @@ class _Handler(Answering):
                 kind = "text/html" if told.startswith("<") else "application/json"
                 self.answer(status, told.encode(), kind)
             else:
-                self.answer(status, told)
+                self.answer(status, told, retry_after=self.server.searching.retry_after)
 
     do_GET = do_POST = do_PATCH = _handle  # noqa: N815
 
 
 @contextlib.contextmanager
-def search_server(respond: Callable[[Asked], Reply]) -> Iterator[SearchServer]:
+def search_server(
+    respond: Callable[[Asked], Reply], retry_after: str = ""
+) -> Iterator[SearchServer]:
     """A server on loopback until the block ends."""
-    searching = SearchServer(respond)
+    searching = SearchServer(respond, retry_after)
     with listening(_Handler, searching=searching) as server:
         searching.url = server.url
         yield searching

@@ -211,6 +211,19 @@ def test_a_busy_server_is_asked_again_and_that_is_counted(waits):
     assert waits == pytest.approx([0.2, 0.4])
 
 
+def test_a_wait_that_the_server_requests_is_kept_and_a_long_one_ends_the_query(waits):
+    replies = iter([(429, {}), (200, {"hits": [{"note": "a.md"}]})])
+    with search_server(lambda _: next(replies), "35") as server:
+        assert found(server.url) == [("a.md", None)]
+    assert waits == [35]
+    with (
+        search_server(lambda _: (503, {}), "3600") as server,
+        pytest.raises(SystemFailedError, match="3600 s"),
+    ):
+        found(server.url)
+    assert len(server.asked) == 1
+
+
 def test_a_server_that_is_not_there_fails_its_query():
     with search_server(lambda _: (200, {})) as server:
         gone = server.url
