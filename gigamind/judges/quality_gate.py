@@ -207,10 +207,10 @@ class QualityGate(LocalisedJudge[AnswerCase, QualityReport, LlmJudge[_ChecklistJ
         if entry is not None and entry.yes:
             evidence, verified = _evidence(entry.quote, item, case, self.file.min_quote_chars)
             if verified and item.cites and isinstance(evidence, Aligned):
-                span, answer = evidence.span, case.answer
-                quoted = citations(answer[max(0, span.start - 1) : span.end + 1])  # with brackets
+                span, text = evidence.span, case.texts[evidence.quote.source_index or 0]
+                quoted = citations(text[max(0, span.start - 1) : span.end + 1])  # with brackets
                 known = range(1, len(case.notes) + 1)
-                verified = not quoted or any(number in known for number in citations(answer))
+                verified = not quoted or any(number in known for number in citations(case.answer))
         return QualityItemReport(
             id=item.id,
             text=item.question(self.language_in(case.language)),
