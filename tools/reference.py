@@ -32,10 +32,11 @@ _METRICS_HEAD = """# Metrics
 that it is current.
 
 Metrics are in [0, 1] unless a unit is given. *gate* marks metrics that `gates.toml` may name; ↓ means that lower is
-better. A metric that could not be measured (0 of 0) is shown as a dash, never as zero. Intervals are 95%: a bootstrap
-over items with a fixed seed (BCa: Efron, JASA 82, 1987), widened near 0 and 1 to include Wilson's interval (JASA 22,
+better. A metric that could not be measured (0 of 0) is shown as a dash, never as zero. Intervals are 95%:
+percentiles of a bootstrap over items with a fixed seed, widened near 0 and 1 to include Wilson's interval (JASA 22,
 1927). Two runs are compared on the same items with a sign-flip test (McNemar's for 0 and 1), corrected over all metrics
-(Holm). For the measured coverage of intervals and error rates of gates, see
+(Holm); the interval of a difference is bias-corrected and accelerated (BCa: Efron, JASA 82, 1987). For the measured
+coverage of intervals and error rates of gates, see
 [benchmarks/MEASUREMENTS.md](../benchmarks/MEASUREMENTS.md). `{k}` is each of the cut-offs 1, 3, 5, 10 and `--topk`. To
 add a metric of your own: [architecture.md](architecture.md#adding)."""
 _HELP = frozenset({"--help-all", "--help"})

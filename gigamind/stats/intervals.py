@@ -1,8 +1,8 @@
 """Confidence intervals of means and shares: seeded bootstrap intervals and Wilson's score interval.
 
 Items of a cluster are resampled together.  Sums are exact, so equal seeds and labels give equal ends on any machine.
-Intervals are bias-corrected and accelerated (BCa: Efron, "Better bootstrap confidence intervals", JASA 82, 1987).  Near
-0 and 1 they are widened to include Wilson's, as resampling cannot show values that were not observed.
+Bootstrap intervals are the central percentiles of the resampled figures; for paired differences see paired.py.
+Near 0 and 1 they are widened to include Wilson's, as resampling cannot show values that were not observed.
 """
 
 import hashlib
