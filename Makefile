@@ -11,7 +11,7 @@ DOCS := .venv-docs
 REDIS := .venv/.redis
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard gigamind/locales/*/LC_MESSAGES/gigamind.po))
 
-.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom lint catalogue bench bench-verdicts conformance size generated schemas reference figures docs dist server deploy worker run lock clean
+.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom format lint catalogue bench bench-verdicts conformance size generated schemas reference figures docs dist server deploy worker run lock clean
 
 help:
 	@echo "Try it:"
@@ -32,6 +32,7 @@ help:
 	@echo "  make test-browser     test the pages in Chromium"
 	@echo "  make test-model       test with the small real model"
 	@echo "  make test-stack       test Prefect on PostgreSQL and Redis (Debian packages, minutes)"
+	@echo "  make format           format the code, and fix what ruff can"
 	@echo "  make lint             check format, code, types, import layers, translations, plain words"
 	@echo "  make fuzz             fuzz the readers of untrusted data: TARGET=note MINUTES=10, ATHERIS=1 for coverage guidance"
 	@echo "  make audit            compare the pinned packages with published advisories"
@@ -147,6 +148,10 @@ audit: .venv/.audit
 
 sbom: .venv/.audit
 	.venv/audit/bin/cyclonedx-py requirements constraints.txt --output-reproducible -o sbom.json
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
