@@ -50,6 +50,7 @@ class CompareFile(Report):
     comparison: Comparison | None = None
     gate: GateResult | None = None
     informational: bool = False
+    incomplete: bool = False
     waiver: Waiver | None = None
     attempts: tuple[Earlier, ...] = ()
     messages: dict[str, dict[str, Any]] = Field(default={})

@@ -164,18 +164,18 @@ def _write(
             files[SNAPSHOT_FILE] = take_snapshot().file_text()
         if reference and record.run.status == "complete":
             try:
-                release = reference.decide(take_snapshot())
-                verdict = with_history(release, record.run, out, past)
+                verdict = with_history(reference.decide(take_snapshot()), record.run, out, past)
             except InputError as error:  # the results are kept even if they cannot be compared
                 refused = InputError(
                     "{reason}. The results are in {folder}.", reason=error.message, folder=out
                 )
-            else:
-                files |= verdict_files(verdict, options.language, out)
         # Without this option, all items always have a result.
         if refused is None and not getattr(options, "allow_partial", True):
             least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
             refused = no_result(task, record, least, out)
+        if verdict:
+            verdict = verdict.model_copy(update={"incomplete": refused is not None})
+            files |= verdict_files(verdict, options.language, out)
     else:
         refused = _empty(record, out)
     outcome = Outcome(

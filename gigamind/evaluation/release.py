@@ -316,13 +316,13 @@ def with_history(verdict: Release, run: RunReport, out: Path, past: Sequence[Pas
     own = [home / entry.folder for entry in past if _candidate_of(entry.run) == candidate]
     attempts: list[Earlier] = []
     waiver = _read_waiver(out)
-    reference = verdict.comparison.baseline.run_id
     for folder in own:
         earlier = read_verdict(folder) if folder.name != out.resolve().name else None
-        if earlier and earlier.comparison.baseline.run_id == reference:
+        if earlier and earlier.comparison.baseline == verdict.comparison.baseline:
             run_id, gate = earlier.comparison.current.run_id, earlier.gate
             metrics = tuple(rule.metric for rule in gate.failed)
-            attempts.append(Earlier(run_id=run_id, verdict=gate.verdict, metrics=metrics))
+            if not earlier.incomplete:
+                attempts.append(Earlier(run_id=run_id, verdict=gate.verdict, metrics=metrics))
             waiver = waiver or _read_waiver(folder)
     applies = waiver if waiver and waiver.covers(verdict.gate, datetime.now(UTC).date()) else None
     return verdict.model_copy(update={"waiver": applies, "attempts": tuple(attempts)})

@@ -251,9 +251,10 @@ def conditions(
 ) -> dict[str, str]:
     """Return everything except chance that may change the figures of a run, by name, as text."""
     given = {name: _plain(value) for name, value in options.items() if name not in _NO_CONDITION}
+    system = environment.system
     return given | {
         "embedding model": environment.embedding_model or "none",
-        "system": environment.system.name if environment.system else "builtin",
+        "system": f"{system.name} {(system.file_hash or '')[:12]}" if system else "builtin",
         "gigamind": build_name(environment.app_version, environment.git_commit),
         "index schema": environment.rag_schema_version,
         "judge": judge.describe() if judge else "none",
@@ -284,8 +285,7 @@ def histories(folder: Path) -> tuple[list[list[PastRun]], int]:
             folder=folder,
         )
     folders = sorted(path for path in folder.iterdir() if path.is_dir())
-    read = [_read(path) for path in folders]
-    runs = [past for past in read if past and past.run.status == "complete"]
+    runs = [past for past in map(_read, folders) if past and past.run.status == "complete"]
     if not runs:
         raise InputError(
             n_(

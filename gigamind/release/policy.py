@@ -466,11 +466,13 @@ class Release(Report, extra="ignore"):
         waiver: who accepted the failed gates, until when.
         attempts: earlier verdicts on the same candidate.
         informational: whether it decides on no release, because the options name no baseline.
+        incomplete: whether the run ended with exit code 3, so that it decides nothing.
     """
 
     comparison: Comparison
     gate: GateResult
     informational: bool = Field(default=False, exclude_if=lambda value: not value)
+    incomplete: bool = Field(default=False, exclude_if=lambda value: not value)
     waiver: Waiver | None = Field(default=None, exclude_if=lambda waiver: waiver is None)
     attempts: tuple[Earlier, ...] = Field(default=(), exclude_if=lambda attempts: not attempts)
 

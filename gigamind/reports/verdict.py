@@ -69,20 +69,18 @@ def release_verdict(release: policy.Release) -> Verdict:
     attempts = [x for x in release.attempts if x.verdict != "not-comparable"]
     if not attempts or release.informational:
         return verdict
-    count = len(attempts) + 1
-    failed = [at for at, attempt in enumerate(attempts, 1) if attempt.verdict == "failed"]
-    if verdict.state in {"passed", "warning"} and failed:
-        first = attempts[failed[0] - 1]
+    states = [STATES[shown_state(attempt.verdict)] for attempt in attempts]
+    values = {"count": len(attempts) + 1, "states": states}
+    names = dict.fromkeys(x for at in attempts if at.verdict == "failed" for x in at.metrics)
+    if verdict.state in {"passed", "warning"} and names:
         retried = _(
-            "Passed on retry {count} of {count}. Attempt {failed} failed on {metrics}. Treat the result as noisy.",
-            count=count,
-            failed=failed[0],
-            metrics=list(map(policy.rule_label, first.metrics)),
+            "Passed on retry (attempt {count} with the same settings). Earlier results: {states}; failed on {metrics}."
+            " If the system did not change, treat the result as noisy.",
+            metrics=list(map(policy.rule_label, names)),
+            **values,
         )
         return Verdict(verdict.state, retried, (verdict.sentence, *verdict.leads))
-    states = [STATES[shown_state(attempt.verdict)] for attempt in attempts]
-    values = {"count": count, "states": states}
-    lead = _("Attempt {count} with the same candidate. Earlier results: {states}.", **values)
+    lead = _("Attempt {count} with the same settings. Earlier results: {states}.", **values)
     return Verdict(verdict.state, verdict.sentence, (*verdict.leads, lead))
 
 

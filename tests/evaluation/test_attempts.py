@@ -9,7 +9,7 @@ import pytest
 from row_files import query_row, write_rows
 from vault_files import write_files
 
-from gigamind.errors import InputError
+from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import compare_runs, read_verdict
 from gigamind.i18n import translator
@@ -119,6 +119,26 @@ def test_later_runs_of_the_same_candidate_are_waived_and_other_failures_are_not(
     other = run(home, "c", topk=3)  # another setting is another candidate
     assert other.verdict.waiver is None
     assert other.verdict.attempts == ()
+
+
+def test_an_edited_run_file_is_another_candidate(home):
+    file, attempts = home / "found.jsonl", []
+    for name, missing in (("r0", 0), ("r1", 4), ("r2", 3), ("r3", 4), ("r4", 0)):
+        hits = [[] if i < missing else [f"n{i}.md"] for i in range(8)]
+        write_rows(file, ({"id": f"q{i}", "hits": found} for i, found in enumerate(hits)))
+        base = None if name == "r0" else home / "runs" / "r0"
+        given = {"system": f"run:{file}", "mode": None, "compare": base, "save_snapshot": True}
+        verdict = run(home, name, **given).verdict
+        attempts.append([at.verdict for at in verdict.attempts] if verdict else None)
+    assert attempts == [None, [], [], ["failed"], []]
+
+
+def test_an_incomplete_run_is_no_attempt(home):
+    write_rows(home / "few.jsonl", [{"id": "q0", "hits": ["n0.md"]}])  # exit code 3
+    for name in ("r1", "r2"):
+        with pytest.raises(EvaluationError):
+            run(home, name, system=f"run:{home / 'few.jsonl'}", mode=None)
+    assert read_verdict(home / "runs" / "r2").attempts == ()
 
 
 def test_a_comparison_of_finished_runs_honours_the_waiver(home):
