@@ -497,7 +497,7 @@ def compare(baseline: _Run, current: _Run, *others: _Run) -> "Comparison | Exper
     if not others:
         from gigamind.release.compare import compare as compare_snapshots
 
-        return compare_snapshots(*runs)
+        return compare_snapshots(*runs).published()
     from gigamind.release.compare import compare_with_first
 
     return compare_with_first([_label(run) for run in (baseline, current, *others)], runs)

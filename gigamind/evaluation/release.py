@@ -161,9 +161,8 @@ class Reference:
             card=self.card,
             languages=tuple(current.metrics.by_language),
         )
-        return Release(
-            comparison=comparison, gate=gate, informational=self.options.is_informational
-        )
+        quiet, shown = self.options.is_informational, comparison.published()
+        return Release(comparison=shown, gate=gate, informational=quiet)
 
 
 _EMBEDDER = ("mode", "embedder")  # other embedding models cannot be compared

@@ -35,7 +35,6 @@ from gigamind.release.model import ComparedTask, Snapshot, SnapshotItem
 from gigamind.stats.intervals import CONFIDENCE, Estimate, Matrix
 from gigamind.stats.paired import (
     ALPHA,
-    MIN_PAIRS,
     PairedComparison,
     compare_metrics,
     compare_ratios,
@@ -164,21 +163,21 @@ def _metric_changes(
     }
     differences = {name: both[:, 1] - both[:, 0] for name, both in values.items()}
     twins = _twins(task, pairs, {**differences, **terms})
-    n_before, n_after = [task.counts(items) for items in zip(*pairs, strict=True)] or [{}, {}]
-    changes = [
-        _change_of(name, paired, twins.get(name)).model_copy(
-            update={"baseline_n": n_before.get(name, 0), "current_n": n_after.get(name, 0)}
-        )
-        for name, paired in compared.items()
-    ]
-    (tested,) = _adjusted([changes])
-    before, after = [task.figures(items) for items in zip(*pairs, strict=True)] or [{}, {}]
+    measured = [task.measured(items) for items in zip(*pairs, strict=True)]
+    (before, n_before), (after, n_after) = measured or [({}, {}), ({}, {})]
+    tested = [_change_of(name, paired, twins.get(name)) for name, paired in compared.items()]
     alone = [
         _untested(name, before.get(name), after.get(name))
         for name in dict.fromkeys((*before, *after))
         if name not in compared
     ]
-    return (*tested, *alone)
+    changes = {change.metric: change for change in (*_adjusted([tested])[0], *alone)}
+    return tuple(
+        x.model_copy(
+            update={"baseline_n": n_before.get(name, 0), "current_n": n_after.get(name, 0)}
+        )
+        for name, x in changes.items()
+    )
 
 
 def _twins(
@@ -315,7 +314,7 @@ def compare_with_first(
     )
     figures = [first.kind.figures(first.items), *(comparison.figures for comparison in compared)]
     slices, left_out = _slices([first, *others], seed, confidence)
-    metrics = _adjusted([comparison.metrics for comparison in compared])
+    metrics = _adjusted([comparison.published().metrics for comparison in compared])
     method = "bonferroni" if len(others) > 1 else "none"
     rows = zip(named, runs, setups, evaluated, figures, strict=True)
     return Experiment(
@@ -392,12 +391,7 @@ def _slice(
     pairs = [[(item, other[key]) for key, item in before.items()] for other in others]
     task = runs[0].kind
     changes = (_metric_changes(task, both, seed=seed, confidence=confidence) for both in pairs)
-    # Of few items, two equal changes would give an interval of zero width.
-    hidden = {"low": None, "high": None}
-    metrics = tuple(
-        tuple(c.model_copy(update=hidden) if c.n < MIN_PAIRS else c for c in group)
-        for group in changes
-    )
+    metrics = tuple(tuple(change.published() for change in group) for group in changes)
     return SliceChanges(kind=name[0], key=name[1], items=len(ids), metrics=metrics)
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from math import inf
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import BaseModel, Field
 
 from gigamind.choices import Relaxable
 from gigamind.i18n import Message, Text, _
-from gigamind.metrics.table import use_of
+from gigamind.metrics.table import is_mean, use_of
 from gigamind.records.judged import Finite, Report
 from gigamind.stats.paired import ALPHA, MIN_PAIRS
 
@@ -80,10 +80,10 @@ class MetricChange(Report):
     """One metric over the items that both runs measured; if only one run measured it, over that run's items.
 
     Attributes:
-        n: number of items that both runs measured.
+        n: number of items that both runs measured; of a ratio, the items that either run counts.
         difference: current - baseline.
-        low, high: its interval (BCa bootstrap), 95 % by default; null for a ratio that is not a mean over items. Too
-            narrow with fewer than six changed items: pages show `interval`.
+        low, high: its interval (BCa bootstrap), 95 % by default; null with fewer than six changed items, for which it
+            would be too narrow (gates still use it).
         p_value: of the paired test; null if no test fits.
         p_adjusted: Holm-adjusted over all metrics of this comparison.
         same_as: an earlier metric with the same difference on each item; Holm counts the two as one test.
@@ -119,16 +119,23 @@ class MetricChange(Report):
         return self.low, self.high
 
     @property
+    def items(self) -> tuple[int, int]:
+        """Return the number of items behind each value: shared ones, or what each run counts for a ratio."""
+        paired = self.n and is_mean(self.metric)
+        return (self.n, self.n) if paired else (self.baseline_n, self.current_n)
+
+    def published(self) -> Self:
+        """Return the change as files and callers see it, without an interval that is too narrow."""
+        return self if self.interval else self.model_copy(update={"low": None, "high": None})
+
+    @property
     def is_better(self) -> bool | None:
         """Return whether the metric is significantly better (True) or worse (False); None if neither or undirected."""
-        if self.interval is None or self.p_adjusted is None or self.p_adjusted >= ALPHA:
-            return None
-        if use_of(self.metric).undirected:
+        use, p_value = use_of(self.metric), self.p_adjusted
+        if use.undirected or self.interval is None or p_value is None or p_value >= ALPHA:
             return None
         low, high = self.interval
-        if low <= 0 <= high:
-            return None
-        return (low > 0) is not use_of(self.metric).lower
+        return None if low <= 0 <= high else (low > 0) is not use.lower
 
     @property
     def drop(self) -> float | None:
@@ -237,6 +244,10 @@ class Comparison(Report):
     figures: dict[str, float] = Field(default={})
     by_words: bool = Field(default=False, exclude_if=lambda by_words: not by_words)
 
+    def published(self) -> Self:
+        """Return the comparison as files and callers see it; see `MetricChange.published`."""
+        return self.model_copy(update={"metrics": tuple(x.published() for x in self.metrics)})
+
     @property
     def items(self) -> int:
         """Return the number of items that the current run evaluated."""
@@ -283,7 +294,7 @@ class Correction(Report):
 
 
 class SliceChanges(Report):
-    """One slice of the items; a change has no interval if fewer than six items were measured."""
+    """One slice of the items; see `MetricChange.published` for their intervals."""
 
     kind: SliceKind
     key: str

@@ -285,9 +285,9 @@ def _quality(
     is_small = items < policy.small_sample.below
     allowed = policy.small_sample.drop if is_small else policy.phases[phase].drop
     status, remark, needed = (_judged if varies else _raw)(change, allowed)
-    weighs = is_small and change.n and is_mean(name)  # else no item weighs 1 / n
-    small = ("small",) if weighs else ()
-    apart = ("apart",) if change.baseline_n != change.current_n else ()
+    weighs = change.n and is_mean(name)  # else no item weighs 1 / n, and runs count their own items
+    small = ("small",) if is_small and weighs else ()
+    apart = ("apart",) if weighs and change.baseline_n != change.current_n else ()
     values = {
         "before": f"{before:.4f}",
         "after": f"{after:.4f}",

@@ -280,19 +280,20 @@ class ComparedTask(ABC, Generic[_Summary, _Line, _Item]):
 
     def figures(self, items: Sequence[_Item]) -> dict[str, float]:
         """Return every metric of one run that is defined."""
+        return self.measured(items)[0]
+
+    def measured(self, items: Sequence[_Item]) -> tuple[dict[str, float], dict[str, int]]:
+        """Return every metric of one run that is defined, and the number of items that each counts."""
         pairs = [(item, item) for item in items]
         means = {name: [old for old, _new in both] for name, both in self.values(pairs).items()}
         figures = {name: fsum(values) / len(values) for name, values in means.items() if values}
+        counts = {name: len(values) for name, values in means.items()}
         for name, both in self.terms(pairs).items():
             over, under = (fsum(term[place] for term, _current in both) for place in (0, 1))
+            counts[name] = sum(term[1] > 0 for term, _current in both)
             if under:
                 figures[name] = over / under
-        return figures
-
-    def counts(self, items: Sequence[_Item]) -> dict[str, int]:
-        """Return, for each mean over items, the number of items with a value."""
-        pairs = [(item, item) for item in items]
-        return {name: len(both) for name, both in self.values(pairs).items()}
+        return figures, counts
 
     def speed(self, _summary: _Summary, /) -> Mapping[Speed, float | None]:
         """Return the gated times in milliseconds; None for a time that was not measured."""

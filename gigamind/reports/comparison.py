@@ -199,12 +199,13 @@ def metric_table(release: Release, *, every: bool = False) -> doc.Table:
         if (change := comparison.metric(key))
     )
     if not rules:  # the runs are not comparable: there are no limits and no results
-        return doc.Table.of(heads, (row[:4] for row in changes))
+        return doc.Table.of(heads, (row[:4] for row in changes)).explained()
     rows = [(WEAK in rule.remarks, _rule_row(rule, release, usual)) for rule in rules]
     gates, weak = (tuple(row for is_weak, row in rows if is_weak is kind) for kind in (False, True))
     groups = doc.Group(gates, _("Gated")), doc.Group((*weak, *changes), _("Informational"))
     caption = "" if every else _limit_text(release)
-    return doc.Table((*heads, _("limit"), _("result")), groups, caption, minor=(4,))
+    table = doc.Table((*heads, _("limit"), _("result")), groups, caption, minor=(4,))
+    return table.explained()
 
 
 def _limit_text(release: Release) -> Text:
@@ -269,17 +270,19 @@ def _cells(
     change: MetricChange, usual: int, limit: float | None = None, *, failed: bool | None
 ) -> tuple[doc.Cell, doc.Cell, doc.Cell]:
     """Return both values and the difference; only a `failed` rule marks it as worse."""
-    n = change.n if change.n != usual else None
+    before, after = change.items
+    n = before if before != usual else None
     signed = None if limit is None else (limit if use_of(change.metric).lower else -limit)
     better = False if failed else change.is_better or None
     difference = replace(difference_of(change, signed), better=better)
-    return doc.Proportion(change.baseline, n), doc.Proportion(change.current), difference
+    own = after if after not in {before, 0} else None
+    return doc.Proportion(change.baseline, n), doc.Proportion(change.current, own), difference
 
 
 def difference_of(change: MetricChange, limit: float | None = None) -> doc.Difference:
     """Return the difference of a metric for a table; without an interval, the number of changed items."""
     low, high = change.interval or (None, None)
-    few = change.low is not None and change.changed and change.interval is None
+    few = change.changed and change.interval is None
     note = n_("{n} item changed", "{n} items changed", n=change.changed) if few else ""
     return doc.Difference(change.difference, low, high, limit, change.is_better, note)
 

@@ -11,6 +11,7 @@ from typing import Literal, Self
 from gigamind.formats import points, share
 from gigamind.i18n import Message, Text, Translator, _, joined, n_, translator
 from gigamind.reports.charts import Trend
+from gigamind.stats.paired import MIN_PAIRS
 
 State = Literal[
     "passed",
@@ -273,6 +274,13 @@ class Table:
     def rows(self) -> Iterator[tuple[Cell, ...]]:
         """Return the rows of all groups."""
         return (row for group in self.groups for row in group.rows)
+
+    def explained(self) -> "Table":
+        """Return the table with the reason why differences have no interval, if some have too few changed items."""
+        if not any(isinstance(x, Difference) and x.note for row in self.rows for x in row):
+            return self
+        reason = _("No interval: fewer than {n} items changed.", n=MIN_PAIRS)
+        return replace(self, caption=joined(filter(None, (self.caption, reason)), " "))
 
     def filled(self) -> "Table":
         """Return the table without the columns that have no value in any row."""

@@ -230,14 +230,15 @@ def _metric_table(experiment: Experiment, keys: Sequence[str]) -> doc.Table:
         before, *after = (run.figures.get(key) for run in experiment.runs)
         known = [change for change in changes if change and change.difference is not None]
         n = max((change.baseline_n or change.n for change in known), default=usual)
-        if len({(change.n, change.baseline) for change in known}) == 1:
-            n, before = known[0].n, known[0].baseline
+        if len({(change.items[0], change.baseline) for change in known}) == 1:
+            n, before = known[0].items[0], known[0].baseline
         row: list[doc.Cell] = [rule_label(key), doc.Proportion(before, n if n != usual else None)]
         for value, change in zip(after, changes, strict=True):
             if change is None or change.difference is None:
                 row += [doc.Proportion(value), None]
-            elif (change.n, change.baseline) == (n, before):
-                row += [doc.Proportion(change.current), difference_of(change)]
+            elif (change.items[0], change.baseline) == (n, before):
+                own = change.items[1] if change.items[1] != n else None
+                row += [doc.Proportion(change.current, own), difference_of(change)]
             else:
                 own = _(
                     "{before:.3f} → {after:.3f} (N = {n:,})",
@@ -253,7 +254,8 @@ def _metric_table(experiment: Experiment, keys: Sequence[str]) -> doc.Table:
         " (Bonferroni).",
         runs=len(experiment.comparisons),
     )
-    return replace(doc.Table.of(columns, rows, caption), minor=tuple(range(2, len(columns), 2)))
+    table = replace(doc.Table.of(columns, rows, caption), minor=tuple(range(2, len(columns), 2)))
+    return table.explained()
 
 
 def _minus_reference(experiment: Experiment, run: str) -> Message:
@@ -306,8 +308,8 @@ def _slices(experiment: Experiment, main: Sequence[str]) -> doc.Section | None:
         heads = (_("slice"), _("items"), *map(rule_label, main))
         tables.append(doc.Table.of(heads, rows, _minus_reference(experiment, run.label)))
     lead = _(
-        "Use slices to find problems, not to decide: with many slices, some differ by chance. Slices with fewer"
-        " than 6 measured items have no CI."
+        "Use slices to find problems, not to decide: with many slices, some differ by chance. Slices in which"
+        " fewer than 6 items changed have no CI."
     )
     left_out = _("Smaller tags that are not shown: {n:,}.", n=experiment.tags_left_out)
     note = doc.Prose(left_out, faint=True) if experiment.tags_left_out else None

@@ -308,12 +308,8 @@ def compare_ratios(
         for name, rows in terms.items()
         if (rows[:, :, 1].sum(axis=0) > 0).all()
     }
-    compared = compare_metrics(
-        {name: _linearised(rows) for name, rows in used.items()},
-        seed=seed,
-        label=label,
-        confidence=confidence,
-    )
+    linear = {name: _linearised(rows) for name, rows in used.items()}
+    compared = compare_metrics(linear, seed=seed, label=label, confidence=confidence)
     return {name: _recounted(compared[name], rows) for name, rows in used.items()}
 
 
@@ -326,16 +322,19 @@ def _linearised(terms: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def _recounted(compared: PairedComparison, terms: Matrix) -> PairedComparison:
-    """Return the comparison with items counted by their own ratios, and the interval within [-1, 1]."""
+    """Return the comparison with items counted by their own ratios, exact values, and the interval within [-1, 1]."""
     over, under = terms[:, :, 0], terms[:, :, 1]
     ways = over[:, 1] * under[:, 0] - over[:, 0] * under[:, 1]
     unchanged = int((terms[:, 0] == terms[:, 1]).all(axis=1).sum())
     detectable = compared.detectable
     if compared.test == "sign-flip":
-        before, after = _linearised(terms)
-        detectable = _detectable_in(after - before, compared.n - unchanged)
+        detectable = _detectable_in(np.subtract(*_linearised(terms)), compared.n - unchanged)
+    first, second = (fsum(over[:, run]) / fsum(under[:, run]) for run in (0, 1))
     return replace(
         compared,
+        baseline=first,
+        current=second,
+        difference=second - first,
         detectable=detectable,
         low=max(-1.0, compared.low),
         high=min(1.0, compared.high),
@@ -377,8 +376,7 @@ def _compare(
 def _detectable_in(differences: Matrix, changed: int) -> float | None:
     size = float(np.abs(differences).sum()) / max(1, changed)
     # Exactly 0 for equal values despite rounding.
-    all_equal = differences.min() == differences.max()
-    deviation = 0.0 if all_equal else float(np.std(differences, ddof=1))
+    deviation = float(np.std(differences, ddof=1)) if np.ptp(differences) else 0.0
     return _detectable_graded(differences.size, deviation, changed=changed, size=size)
 
 

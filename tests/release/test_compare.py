@@ -34,8 +34,18 @@ def test_f1_and_precision_are_tested_by_what_each_query_adds_to_them():
     assert f1.baseline == pytest.approx(4 / 10)  # tp 2, fn 6, fp 0
     assert f1.current == pytest.approx(1.0)
     assert (f1.n, f1.improved, f1.worse) == (8, 6, 0)  # "a" is in none of its counts
+    precision = compare(baseline, current).metric("unanswerable.precision")
+    assert (f1.items, precision.items) == ((8, 8), (2, 8))
     assert f1.low <= f1.difference <= f1.high
     assert f1.p_value < 0.05
+
+
+def test_a_ratio_of_0_or_1_is_exact():
+    runs = [snapshot({f"u{i}": x for i in range(9)} | {"a": 1}) for x in ("right", "wrong")]
+    refused = runs[1].items[-1].model_copy(update={"judged_unanswerable": True})
+    runs[1] = runs[1].model_copy(update={"items": (*runs[1].items[:-1], refused)})
+    f1 = compare(*runs).metric("unanswerable.f1")
+    assert (f1.baseline, f1.current, f1.difference) == (1.0, 0.0, -1.0)
 
 
 def test_runs_without_an_unanswerable_query_have_no_f1_to_compare():
@@ -280,6 +290,8 @@ def test_fewer_than_six_changed_items_have_a_p_and_no_interval_to_show():
     assert five.p_value == pytest.approx(2 * 0.5**5)  # five discordant pairs, all one way
     assert five.p_value < five.p_adjusted <= 1
     assert six.interval == (six.low, six.high)
+    assert (five.published().low, five.published().high) == (None, None)
+    assert six.published() == six
 
 
 def test_a_rise_of_a_rate_of_errors_is_surely_worse():

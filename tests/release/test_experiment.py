@@ -44,7 +44,7 @@ def test_runs_of_other_modes_and_embedders_are_compared_and_told_apart():
 def test_two_runs_have_the_intervals_of_a_plain_comparison():
     runs = snapshot(FIRST), snapshot(WORSE)
     found = compare_with_first(["a", "b"], runs)
-    assert found.comparisons == (compare(*runs),)
+    assert found.comparisons == (compare(*runs).published(),)
     assert (found.correction.intervals, found.correction.confidence) == ("none", 0.95)
 
 

@@ -20,7 +20,7 @@ from gigamind.reports.comparison import (
     release_document,
     worst_examples,
 )
-from gigamind.reports.document import Bullets, Examples, Result, Section, Steps, Table
+from gigamind.reports.document import Bullets, Difference, Examples, Result, Section, Steps, Table
 from gigamind.reports.markdown import render_markdown
 from gigamind.reports.verdict import release_verdict
 from gigamind.tasks.search.schema import SearchComparison
@@ -254,6 +254,13 @@ def test_gated_metrics_come_first_and_the_worst_result_leads(judged):
     states = [row[-1].state for row in gated.rows]
     assert states == sorted(states, key=("failed", "warning", "skipped", "passed").index)
     assert {row[-1].state for row in others.rows} <= {"informational"}
+
+
+@pytest.mark.parametrize("lost", [0, 5, 20])
+def test_the_table_says_why_a_difference_has_no_interval(judged, lost):
+    table = metric_table(judged(lost=lost))
+    notes = [x.note for row in table.rows for x in row if isinstance(x, Difference) and x.note]
+    assert (bool(notes), len(table.caption.values.get("parts", ()))) == (lost == 5, 2 * (lost == 5))
 
 
 def test_metrics_that_coincide_are_shown_once(judged):
