@@ -81,7 +81,7 @@ def next_steps(
     if items and comparison.changes and not stops:
         yield doc.Step(_("See every changed item"), url=items)
     if waiver is None and not release.informational:
-        detect = before or ((DETECT,) if comparison.task == "search" else ())
+        detect = before or ((_DETECT,) if comparison.task == "search" else ())
         yield from _accepting(release, run, baseline, waivable, detect)
 
 
@@ -147,9 +147,10 @@ def _accepting(
 
 
 _ACCEPT = _("If the change is intentional, make this run the new baseline")
-DETECT = doc.Step(
-    _("To detect unanswerable queries, evaluate with an LLM judge and make that run the baseline"),
-    "gigamind eval search --dataset DATASET --notes NOTES --unanswerable-mode llm --model MODEL",
+_DETECT = doc.Step(
+    _(
+        "To detect unanswerable queries, choose another `--unanswerable-mode` by its errors in the report of the run"
+    )
 )
 
 
@@ -163,9 +164,8 @@ def gate_conditions(release: Release) -> doc.Conditions:
         )
 
     def found(rule: RuleResult) -> Text:
-        if rule.why == "worst":
-            return rule.remark("worst")
-        return rule_text(rule, comparison) if rule.why == "drop" else rule.explanation
+        known = rule.why in {"drop", "worst"}
+        return rule_text(rule, comparison) if known else rule.explanation
 
     quiet = {"passed", "skipped"}
     shown = [x for x in release.worst_first if x.status not in quiet and not _is_known(x, release)]
@@ -173,7 +173,8 @@ def gate_conditions(release: Release) -> doc.Conditions:
         (shown_state(x.status), found(x)) for x in shown
     )
     explained = {rule.explanation for rule in gate.rules}
-    weak = dict.fromkeys(rule.remark(WEAK) for rule in shown if WEAK in rule.remarks)
+    codes = [(rule, code) for rule in shown for code in (rule.why, *rule.remarks)]
+    weak = dict.fromkeys(rule.remark(code) for rule, code in codes if code in {"worst", WEAK})
     others = (*weak, *(text for text in gate.reasons if text not in explained))
     return doc.Conditions((*decided, *(("informational", text) for text in others)))
 

@@ -117,8 +117,10 @@ def test_a_pass_with_a_bad_metric_may_be_released_and_is_improved_first(
 def test_metrics_at_their_worst_value_are_one_warning_that_says_so(judged):
     release = _judged_as(judged(n=400), "unanswerable.f1", 0.0)
     release = _judged_as(release, "unanswerable.far", 1.0)
+    weak = {"accepts": "100%", "refuses": "100%"}
+    worst = {"status": "warned", "why": "worst", "remarks": (WEAK,)}
     rules = [
-        rule.model_copy(update={"status": "warned", "why": "worst", "remarks": (WEAK,)})
+        rule.model_copy(update=worst | {"values": rule.values | weak | {"metric": rule.metric}})
         if rule.metric.startswith("unanswerable.")
         else rule
         for rule in release.gate.rules
@@ -133,6 +135,8 @@ def test_metrics_at_their_worst_value_are_one_warning_that_says_so(judged):
     gated, others = metric_table(release).groups
     assert {row[-1].state for row in others.rows} == {"warning"}
     assert {row[-1].state for row in gated.rows} == {"passed"}
+    found = "".join(text for state, text in gate_conditions(release).items if state == "warning")
+    assert [found.count(name) for name in ("F1", "FAR")] == [1, 1]
 
     informs = release.model_copy(update={"informational": True})
     assert release_verdict(informs).state == "passed"

@@ -160,6 +160,19 @@ class KnownErrors:
         return WeakJudge(accepts=accepts, refuses=refuses)
 
     @property
+    def chosen(self) -> JudgeRates | None:
+        """Return the run's own judge, if it is a free one."""
+        return next((rates for rates in self.rates if rates.chosen), None)
+
+    @property
+    def is_unchecked(self) -> bool:
+        """Return whether the run's judge is beyond a bound, on too few labels and without a forecast."""
+        own = self.chosen
+        if own is None or self.forecast or self.weakness(own):
+            return False
+        return own.unanswerable > 0 and not is_usable(own)
+
+    @property
     def none_tells(self) -> bool:
         """Return whether every free judge of the run is known to be beyond a bound."""
         return bool(self.rates) and all(map(self.weakness, self.rates))
@@ -170,24 +183,25 @@ class KnownErrors:
         return [rates for rates in self.rates if is_usable(rates) and not self.weakness(rates)]
 
     @property
+    def best(self) -> JudgeRates | None:
+        """Return the best of them on the queries of the run."""
+        return min(self.usable, key=lambda rates: rates.both_rates or 0.0, default=None)
+
+    @property
     def advice(self) -> Text:
         """Return what to use if no free judge fits, or the run's own detects no unanswerable query; else ""."""
-        chosen = next((rates for rates in self.rates if rates.chosen), None)
-        if chosen is None:
-            return ""
-        if self.none_tells:
+        chosen = self.chosen
+        if chosen and self.none_tells:
             return NO_FREE_JUDGE
-        if not chosen.unanswerable or chosen.missed < chosen.unanswerable:
+        if not chosen or not chosen.unanswerable or chosen.missed < chosen.unanswerable:
             return ""
-        better = self.usable
         values = {"judge": chosen.kind, "unanswerable": chosen.unanswerable}
-        if not better:
+        if not (best := self.best):
             return _(
                 "The judge `{judge}` detects none of the {unanswerable:,} unanswerable queries, and no other judge"
                 " without an LLM is usable on these queries. Use `--unanswerable-mode llm --model MODEL`.",
                 **values,
             )
-        best = min(better, key=lambda rates: rates.both_rates or 0.0)
         return _(
             "The judge `{judge}` detects none of the {unanswerable:,} unanswerable queries. Use"
             " `--unanswerable-mode {best}`: on these queries, it misses {missed:,} of {unanswerable:,} and wrongly"

@@ -22,7 +22,7 @@ from gigamind.records.judged import JudgementReport
 from gigamind.records.schema import PassageReport
 from gigamind.release.comparison import Comparison
 from gigamind.reports import document as doc
-from gigamind.reports.comparison import DETECT, ranking_lines
+from gigamind.reports.comparison import ranking_lines
 from gigamind.reports.html import items_script
 from gigamind.reports.verdict import slice_name
 from gigamind.reports.views import View, distinct, figure_of, measured, slice_table
@@ -30,7 +30,7 @@ from gigamind.spans import Passage, Span
 from gigamind.stats.selection import Selection
 from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search import schema
-from gigamind.tasks.search.free_judges import KnownErrors, is_usable
+from gigamind.tasks.search.free_judges import ENOUGH_LABELS, KnownErrors, is_usable
 
 # Bits of an item's flags; report.js has the same bits.
 _ANSWERABLE, _REFUSED, _CROSS_LINGUAL, _FAILURE, _WORSE, _BETTER, _UNJUDGED = (
@@ -272,8 +272,16 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
         by_model = eval_command("search", options | {"model": "MODEL"})
         if not bad:
             known = KnownErrors(record.summary.judges, record.summary.forecast)
-            if known.advice and not known.usable:
-                yield doc.Step(DETECT.label, by_model)
+            if known.advice:
+                mode = known.best.kind if known.best else "llm"
+                label = _(
+                    "To detect unanswerable queries, evaluate with `--unanswerable-mode {mode}` and make that run the"
+                    " baseline",
+                    mode=mode,
+                )
+                options = again(unanswerable_mode=mode, min_score=None, judge=None)
+                model = {"model": "MODEL"} if mode == "llm" else {}
+                yield doc.Step(label, eval_command("search", options | model))
             if _may_tune(record):
                 label = _("See whether balanced fusion finds more on these queries")
                 yield doc.Step(label, eval_command("search", again(), "tune"))
@@ -313,8 +321,16 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
                 "{n:,} queries are in another language than their nearest note, so their verdicts are unreliable.",
                 n=weak.across_languages,
             )
-        known = KnownErrors(record.summary.judges, record.summary.forecast).none_tells
-        if weak and weak.near_misses and not known:  # else the same advice stands there already
+        known = KnownErrors(record.summary.judges, record.summary.forecast)
+        if known.is_unchecked:
+            yield _(
+                "It is not known whether the judge can detect unanswerable queries, so gates use its metrics. A check"
+                " needs {n} labelled queries of each kind, or a forecast of a larger vault (`--judge-forecast`).",
+                n=ENOUGH_LABELS,
+            )
+        if (
+            weak and weak.near_misses and not known.none_tells
+        ):  # else the same advice stands there already
             yield n_(
                 "{n} of {unanswerable:,} unanswerable queries scores at least as high as the median answerable query"
                 " (near miss). Judges that use scores cannot detect it; use --unanswerable-mode llm.",

@@ -149,6 +149,20 @@ def test_a_judge_is_weak_by_its_labels_or_the_forecast(far, refusals, expected, 
     assert (found and (found.accepts, found.refuses)) == (weak and pytest.approx(weak))
 
 
+@pytest.mark.parametrize(
+    ("far", "expected", "unchecked"),
+    [
+        ((2, 2), None, True),
+        ((2, 2), expecting(90, 90, 0), False),
+        ((20, 20), None, False),
+        ((0, 2), None, False),
+        ((0, 0), None, False),
+    ],
+)
+def test_a_bad_judge_is_unchecked_with_few_labels_and_no_forecast(far, expected, unchecked):
+    assert KnownErrors((rates(far, (0, 100)),), expected).is_unchecked is unchecked
+
+
 def test_a_judge_whose_forecast_is_beyond_a_bound_is_not_recommended():
     own, other = rates((5, 5), (0, 100)), rates((0, 5), (0, 100), kind="calibrated")
     assert KnownErrors((own, other)).usable == [other]
