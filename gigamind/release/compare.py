@@ -128,7 +128,8 @@ def _lost(task: _Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem,
     if len(drawn) > 1:
         return ()
     evaluated = {item.id for item in current.items}
-    return tuple(_lost_item(task, item) for item in baseline.items if item.id not in evaluated)
+    lost = (item for item in baseline.items if item.id not in evaluated)
+    return tuple(LostItem.like(task.shown(item), id=item.id) for item in lost)
 
 
 def _silent(
@@ -136,11 +137,7 @@ def _silent(
 ) -> tuple[LostItem, ...]:
     """Return the items for which the baseline knows something that the current run does not; no metric has them."""
     silent = (before for before, after in pairs if is_known(before) and not is_known(after))
-    return tuple(_lost_item(task, item) for item in silent)
-
-
-def _lost_item(task: _Task, item: Any) -> LostItem:  # noqa: ANN401  of the task's own kind
-    return LostItem.like(task.shown(item), id=item.id)
+    return tuple(LostItem.like(task.shown(item), id=item.id) for item in silent)
 
 
 def _name_of(snapshot: Snapshot) -> RunName:

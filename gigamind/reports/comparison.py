@@ -148,9 +148,7 @@ def _accepting(
 
 _ACCEPT = _("If the change is intentional, make this run the new baseline")
 _DETECT = doc.Step(
-    _(
-        "To detect unanswerable queries, choose another `--unanswerable-mode` by its errors in the report of the run"
-    )
+    _("To detect unanswerable queries, choose another judge by its errors in report.html")
 )
 
 

@@ -6,6 +6,7 @@ block type and one format per value type. Texts are messages, or third-party tex
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Literal, Self
 
 from gigamind.formats import points, share
@@ -285,17 +286,13 @@ class Table:
     def filled(self) -> "Table":
         """Return the table without the columns that have no value in any row."""
         say = translator("en")
-        filled = [
-            place
-            for place in range(len(self.columns))
-            if any(cell_text(row[place], say) not in {"", "–"} for row in self.rows)
-        ]
+        columns = zip(*self.rows, strict=True)
+        kept = [any(cell_text(x, say) not in {"", "–"} for x in column) for column in columns]
         groups = (
-            replace(group, rows=tuple(tuple(row[place] for place in filled) for row in group.rows))
+            replace(group, rows=tuple(tuple(compress(row, kept)) for row in group.rows))
             for group in self.groups
         )
-        columns = tuple(self.columns[place] for place in filled)
-        return replace(self, columns=columns, groups=tuple(groups))
+        return replace(self, columns=tuple(compress(self.columns, kept)), groups=tuple(groups))
 
 
 @dataclass(frozen=True, slots=True)

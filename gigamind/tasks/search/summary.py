@@ -163,9 +163,8 @@ def record_run(
     if run.model_run:
         errors += run.model_run.unscored(lambda _key: ("verdict", _QUERY))
     report = prepared.judge.report if prepared.judge else None
-    judged = report and report.model_copy(
-        update={"weak": known.chosen and known.weakness(known.chosen)}
-    )
+    own = known.chosen
+    judged = report and report.model_copy(update={"weak": own and known.weakness(own)})
     index = "none" if prepared.system else RAG_SCHEMA_VERSION
     attempts = run.model_run.attempts if run.model_run else None
     about = prepared.report(started, summary.status, index, judged)

@@ -273,15 +273,15 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
         if not bad:
             known = KnownErrors(record.summary.judges, record.summary.forecast)
             if known.advice:
-                mode = known.best.kind if known.best else "llm"
+                best = known.best
+                mode = best.kind if best else "llm"
                 label = _(
                     "To detect unanswerable queries, evaluate with `--unanswerable-mode {mode}` and make that run the"
                     " baseline",
                     mode=mode,
                 )
                 options = again(unanswerable_mode=mode, min_score=None, judge=None)
-                model = {"model": "MODEL"} if mode == "llm" else {}
-                yield doc.Step(label, eval_command("search", options | model))
+                yield doc.Step(label, eval_command("search", options) if best else by_model)
             if _may_tune(record):
                 label = _("See whether balanced fusion finds more on these queries")
                 yield doc.Step(label, eval_command("search", again(), "tune"))
@@ -328,9 +328,7 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
                 " needs {n} labelled queries of each kind, or a forecast of a larger vault (`--judge-forecast`).",
                 n=ENOUGH_LABELS,
             )
-        if (
-            weak and weak.near_misses and not known.none_tells
-        ):  # else the same advice stands there already
+        if weak and weak.near_misses and not known.none_tells:  # else that advice is there already
             yield n_(
                 "{n} of {unanswerable:,} unanswerable queries scores at least as high as the median answerable query"
                 " (near miss). Judges that use scores cannot detect it; use --unanswerable-mode llm.",
