@@ -254,7 +254,7 @@ def conditions(
     system = environment.system
     return given | {
         "embedding model": environment.embedding_model or "none",
-        "system": f"{system.name} {(system.file_hash or '')[:12]}" if system else "builtin",
+        "system": f"{system.name} {(system.file_hash or '')[:12]}".strip() if system else "builtin",
         "gigamind": build_name(environment.app_version, environment.git_commit),
         "index schema": environment.rag_schema_version,
         "judge": judge.describe() if judge else "none",
