@@ -68,11 +68,6 @@ def trees():
             yield path.relative_to(PACKAGE).as_posix(), ast.parse(source)
 
 
-def namespace(path: str) -> dict[str, object]:
-    name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    return vars(importlib.import_module(f"gigamind.{name}"))
-
-
 def held(value: object) -> list[re.Pattern[str]]:
     """The patterns in a global, in containers too, and of a function that keeps them."""
     if "re.Pattern" in str(getattr(value, "__annotations__", None)) and hasattr(
@@ -124,7 +119,8 @@ def patterns() -> tuple[Tried, ...]:
             shared.setdefault(name, set()).update(methods)
     found: dict[tuple[str, int], Tried] = {}
     for path, tree in parsed.items():
-        known, own = namespace(path), uses(tree)
+        module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        known, own = vars(importlib.import_module(f"gigamind.{module}")), uses(tree)
         for name, value in known.items():
             methods = own.get(name, set()) if name.startswith("_") else shared.get(name, set())
             at_a_place = bool(methods) and methods <= AT_A_PLACE

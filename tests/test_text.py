@@ -96,10 +96,6 @@ def test_a_text_has_places_exactly_when_it_shares_a_token_and_they_rise_apart(te
     assert all(a.end < b.start for a, b in pairwise(found))
 
 
-def split(text: str) -> list[str]:
-    return [span.slice(text) for span in sentences(text)]
-
-
 @pytest.mark.each(
     "text, expected",
     [
@@ -129,7 +125,7 @@ def split(text: str) -> list[str]:
     ],
 )
 def test_sentences(text, expected):
-    assert split(text) == expected
+    assert [span.slice(text) for span in sentences(text)] == expected
 
 
 @given(

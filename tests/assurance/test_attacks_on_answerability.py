@@ -42,10 +42,6 @@ def judged(attack, text, *, case=None):
     return seen, client.requests
 
 
-def longest_line(payload):
-    return max(payload.splitlines(), key=len).strip()
-
-
 @each_on_answerability
 def test_the_fences_hold_and_the_payload_reaches_the_model_byte_by_byte(attack):
     _, (request,) = judged(attack, forged_by(attack))
@@ -74,7 +70,8 @@ def test_a_model_that_parrots_the_json_of_the_attack_verifies_nothing(attack):
 
 @each_on_answerability
 def test_a_quote_out_of_the_attack_itself_stands_in_its_note_and_proves_nothing(attack):
-    seen, _ = judged(attack, reply(quote=longest_line(attack.row.payload)))
+    longest = max(attack.row.payload.splitlines(), key=len).strip()
+    seen, _ = judged(attack, reply(quote=longest))
     assert seen.flagged is (attack.row.place == "note")
     assert seen.proven == frozenset()
     assert seen.verdict.unanswerable is True

@@ -54,10 +54,6 @@ def claims(attack):
     return [claim.text for claim in claims_of(pieces_of(attack.clean("search_qa").answer))]
 
 
-def longest_line(payload):
-    return max(payload.splitlines(), key=len).strip()
-
-
 def sentences_of_payload(attack):
     """The attacked note, and where the sentences of the payload stand in it."""
     text = attack.attacked("search_qa").notes[0].text
@@ -196,7 +192,7 @@ def test_three_attacks_carry_a_finding_to_be_parroted_and_one_of_them_a_true_quo
 @each_in_a_note
 def test_the_line_of_the_attack_that_would_be_quoted_speaks_to_the_judge(attack):
     text = attack.attacked("search_qa").notes[0].text
-    line = longest_line(attack.row.payload)
+    line = max(attack.row.payload.splitlines(), key=len).strip()
     start = text.rindex(line)
     assert _speaks_to_judge(text, Span(start, start + len(line)))
 

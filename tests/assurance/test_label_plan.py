@@ -14,13 +14,8 @@ def plan(**changes):
     return LabelPlan.model_validate(fields | changes)
 
 
-def rows(*groups):
-    return [(language, verdict, doubt) for language, verdict, doubt, n in groups for _ in range(n)]
-
-
 def test_strata_are_languages_by_verdicts_by_thirds_of_doubt():
-    combined = itertools.product(("en", "ko"), (0, 1), (0.1, 0.5, 0.9), (10,))
-    given = rows(*combined)
+    given = [*itertools.product(("en", "ko"), (0, 1), (0.1, 0.5, 0.9))] * 10
     assert sorted(Counter(strata(given)).values()) == [10] * 12
 
 

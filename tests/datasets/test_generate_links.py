@@ -61,10 +61,6 @@ def generate(vault: Path, tmp_path: Path) -> Callable[..., list[dict[str, Any]]]
     return run
 
 
-def utf16_slice(text: str, start: int, end: int) -> str:
-    return text.encode("utf-16-le")[2 * start : 2 * end].decode("utf-16-le")
-
-
 def test_every_link_to_another_note_can_be_removed_and_nothing_else(generate, tmp_path):
     rows = generate(1.0)
     found = [(row["source_note"], row["anchor"], row["expected_links"]) for row in rows]
@@ -92,7 +88,8 @@ def test_a_range_counts_utf16_units_of_the_changed_note(generate, tmp_path):
     for row in rows:
         text = (tmp_path / "one" / "notes" / row["source_note"]).read_bytes().decode()
         place = row["anchor_range"]
-        assert utf16_slice(text, place["start"], place["end"]) == row["anchor"]
+        units = text.encode("utf-16-le")[2 * place["start"] : 2 * place["end"]]
+        assert units.decode("utf-16-le") == row["anchor"]
         assert row["anchor"] in row["context"]
         assert "title:" not in row["context"]
 

@@ -11,15 +11,11 @@ QUOTE = st.text("ab", min_size=6, max_size=12)
 SOURCE = st.text("abc", max_size=60)
 
 
-def fewest_edits(quote, text):
-    windows = (text[i:j] for i in range(len(text)) for j in range(i + 1, len(text) + 1))
-    return min((Levenshtein.distance(quote, window) for window in windows), default=len(quote))
-
-
 @given(QUOTE, SOURCE)
 def test_the_best_window_takes_the_fewest_edits_there_are(quote, text):
     limit = int(len(quote) / 3)  # (1 - 0.75) * m / 0.75
-    fewest = fewest_edits(quote, text)
+    windows = (text[i:j] for i in range(len(text)) for j in range(i + 1, len(text) + 1))
+    fewest = min((Levenshtein.distance(quote, window) for window in windows), default=len(quote))
     found = search(quote, Folding.visible(text), 0.75, 0.85)
     if found:
         # A word may be completed by one character at each end, at one edit each.

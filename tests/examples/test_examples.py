@@ -14,12 +14,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 VAULT = EXAMPLES / "vault"
 
 
-def nfc(text: str) -> str:
-    return unicodedata.normalize("NFC", text)
-
-
 NOTES = {
-    nfc(path.relative_to(VAULT).as_posix()): path.read_bytes().decode()
+    unicodedata.normalize("NFC", path.relative_to(VAULT).as_posix()): path.read_bytes().decode()
     for path in sorted(VAULT.rglob("*.md"))
 }
 QUERIES: list[dict[str, Any]] = [

@@ -28,10 +28,6 @@ def run(notebook, folder):
     return client.execute()
 
 
-def of_cells(*sources):
-    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in sources])
-
-
 def values(cell):
     return [
         output["data"] for output in cell["outputs"] if output["output_type"] == "execute_result"
@@ -100,7 +96,8 @@ def test_an_interrupted_cell_keeps_what_was_paid_for_and_the_next_resumes(
     monkeypatch.setenv("PYTHONPATH", str(support))
     interrupted = nbformat.v4.new_code_cell(judged)
     interrupted["metadata"]["tags"] = ["raises-exception"]
-    notebook = of_cells(SETUP, judged, KEPT, RESUME)
+    cells = [nbformat.v4.new_code_cell(text) for text in (SETUP, judged, KEPT, RESUME)]
+    notebook = nbformat.v4.new_notebook(cells=cells)
     notebook["cells"][1] = interrupted
     done = run(notebook, tmp_path)
     shown = [values(cell) for cell in done["cells"][2:]]

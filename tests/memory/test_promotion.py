@@ -9,11 +9,6 @@ SOURCE = (
 )
 
 
-def decision(*quotes):
-    reason, failed = _refusal(align_all([Quote(text) for text in quotes], [SOURCE]))
-    return reason, [outcome.quote.text for outcome in failed]
-
-
 def test_a_quote_with_one_wrong_keystroke_is_to_be_quoted_again():
     message = "이 노트는 삼십 일 동안 휴지통에 보관한 다음 완전히 지운다."
     reason, _failed = _refusal(align_all([Quote(message.replace("노트", "노토"))], [message]))
@@ -35,7 +30,8 @@ def test_a_quote_with_one_wrong_keystroke_is_to_be_quoted_again():
     ],
 )
 def test_a_quote_that_proves_too_little_blocks(quote, doubt):
-    assert decision(quote, "승인은") == (doubt, [quote])
+    reason, failed = _refusal(align_all([Quote(quote), Quote("승인은")], [SOURCE]))
+    assert (reason, [outcome.quote.text for outcome in failed]) == (doubt, [quote])
 
 
 @pytest.mark.each(

@@ -63,10 +63,6 @@ def table(blocks, columns):
     return list(found.rows)
 
 
-def numbers(text):
-    return re.findall(r"\d+ of \d+|[\d.]+%", text)
-
-
 @pytest.mark.parametrize(
     ("answerable", "unanswerable", "numbers_shown"),
     [
@@ -78,7 +74,8 @@ def test_the_result_counts_the_kinds_of_queries_that_there_are(
     answerable, unanswerable, numbers_shown
 ):
     counts = {"queries_answerable": answerable, "queries_unanswerable": unanswerable}
-    assert numbers(SearchView().result(make_record(counts=counts))) == numbers_shown
+    result = SearchView().result(make_record(counts=counts))
+    assert re.findall(r"\d+ of \d+|[\d.]+%", result) == numbers_shown
 
 
 def test_generated_queries_and_weak_verdicts_are_warnings():

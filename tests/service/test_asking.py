@@ -156,14 +156,10 @@ def test_a_question_that_nothing_matches_is_told_so_without_a_model(serve, model
 
 def test_a_silent_model_is_bridged_by_heartbeats(serve):
     service = serve("chat;lat=250", heartbeat_s=0.05)
-    raw = raw_stream(service, QUESTION)
+    with asking(service, QUESTION) as connection:
+        raw = b"".join(iter(lambda: connection.recv(65_536), b""))
     assert raw.count(b": heartbeat\n\n") >= 2
     assert raw.index(b"event: metadata") < raw.index(b": heartbeat")
-
-
-def raw_stream(service, question):
-    with asking(service, question) as connection:
-        return b"".join(iter(lambda: connection.recv(65_536), b""))
 
 
 @contextmanager

@@ -33,10 +33,6 @@ def ratio_of(over, under):
     return _bounded_ratios(column(over), column(under), seed=42, label="t")[0]
 
 
-def ends(interval):
-    return pytest.approx((interval.low, interval.high))
-
-
 @pytest.mark.parametrize("n", [1, 2, 4, 50])
 def test_hits_alone_and_misses_alone_by_wilson(n):
     # of n in n, Wilson's lower end is n / (n + z^2): 0.51 of 4 in 4
@@ -80,7 +76,8 @@ def test_thirty_values_away_from_the_edges_have_the_bootstraps_interval_to_the_b
 
 def test_alike_items_of_a_cluster_count_as_one():
     # Ten hits of two answers, five each: two independent items.  Of eight and two: 100 / 68.
-    assert ends(mean_of([1] * 10, clusters=[0, 1] * 5)) == (pytest.approx(2 / (2 + Z2)), 1.0)
+    found = mean_of([1] * 10, clusters=[0, 1] * 5)
+    assert (found.low, found.high) == pytest.approx((2 / (2 + Z2), 1.0))
     size = 100 / 68
     assert mean_of([1] * 10, clusters=[0] * 8 + [1] * 2).low == pytest.approx(size / (size + Z2))
     assert mean_of([1] * 10, clusters=[0] * 10) is None
