@@ -60,29 +60,14 @@ def tune_grid(
         raise InputError(problem)
     prepared = prepare(options)
     queries = [query for query in prepared.queries if query.item.answerable]
-    if len(queries) < Selection.MIN_ITEMS:
-        raise InputError(
-            "{file}: {count} answerable queries are usable. Tuning needs at least {least} such queries, and"
-            " about 100 to detect a gain of 0.1.",
-            file=options.dataset,
-            count=len(queries),
-            least=Selection.MIN_ITEMS,
-        )
+    _refuse_few(len(queries), metric, options.dataset)
     by_setting = rank_grid(prepared, queries, settings, progress or Quiet())
     figures = [_figures(rankings, queries, options.topk) for rankings in by_setting]
     table = [[own.get(metric) for own in rows] for rows in figures]
     values: Matrix = np.array(table, np.float64).T
     used: npt.NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(values), axis=1)
     values = values[used]
-    if len(values) < Selection.MIN_ITEMS:
-        raise InputError(
-            "{file}: {count} answerable queries have a value of {metric}. Tuning needs at least {least} such"
-            " queries, and about 100 to detect a gain of 0.1.",
-            file=options.dataset,
-            count=len(values),
-            metric=metric,
-            least=Selection.MIN_ITEMS,
-        )
+    _refuse_few(len(values), metric, options.dataset)
     if values.min() < 0 or values.max() > 1:
         raise InputError(
             "--metric {metric}: this metric has values outside 0 to 1, so gigamind cannot select settings by"
@@ -128,6 +113,18 @@ def _refuse_foreign(options: SearchEvalOptions) -> None:
             "--unanswerable-mode llm, --compare and --dry-run: not available for tuning. Use gigamind eval search."
         )
         raise InputError(problem)
+
+
+def _refuse_few(queries: int, metric: str, file: Path) -> None:
+    if queries < Selection.MIN_ITEMS:
+        raise InputError(
+            "{file}: {count} answerable queries can be measured by {metric}. Tuning needs at least {least} such"
+            " queries, and about 100 to detect a gain of 0.1.",
+            file=file,
+            count=queries,
+            metric=metric,
+            least=Selection.MIN_ITEMS,
+        )
 
 
 def _objective(name: str | None, topk: int) -> str:
@@ -214,7 +211,7 @@ def _eval_values(options: SearchEvalOptions, judge: JudgeRates | None) -> dict[s
     return given_options(SearchEvalOptions, options.for_report(), always, **changes)
 
 
-CURRENT_FOLDER, BEST_FOLDER = "as-is", "best"
+CURRENT_FOLDER, BEST_FOLDER, _ADVISED_FOLDER = "as-is", "best", "advised"
 PAGE_FILE, JSON_FILE = "tune.html", "tune.json"
 _DECIMALS = 10_000  # of thresholds
 _Evaluate = Callable[[SearchEvalOptions], Evaluated[SummaryReport]]
@@ -260,11 +257,13 @@ def tune(
     known = [r for r in (best or current).summary.judges if r.both_rates is not None]
     fit = KnownErrors(known, (best or current).summary.forecast).usable
     advised = _recommended(fit, judge)
-    values = _eval_values(chosen, advised)
-    tuning = tuning.model_copy(update={"command": eval_command("search", values)})
+    values, run = _eval_values(chosen, advised), (best or current).out
     # Lines of gigamind.toml; TOML writes these values as JSON does.
-    lines = (f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
-    is_made = advised is None or advised.chosen  # else the run with that judge comes first
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
+    if advised and not advised.chosen:  # no run has this judge yet: the command makes one
+        run = out / _ADVISED_FOLDER
+        values["out"] = str(run)
+    tuning = tuning.model_copy(update={"command": eval_command("search", values)})
     say = translator(options.language)
     document = partial(
         tuning_document,
@@ -272,7 +271,7 @@ def tune(
         comparison=comparison,
         warnings=(NO_FREE_JUDGE,) if known and not fit else (),
         lines="\n".join(("[search]", *lines)),
-        run=str((best or current).out) if is_made else "eval/out",  # the latest run there
+        run=str(run),
     )
     page = document(report=HTML_FILE if best else "", current=f"{CURRENT_FOLDER}/{HTML_FILE}")
     write_page(out / PAGE_FILE, render_html(page, say))
