@@ -56,8 +56,7 @@ def row_in(say: Translator, row: tuple[str, str]) -> tuple[str, str]:
     translated: list[str] = []
     for extra in extras.removesuffix("]").split("; "):
         _before, default, value = extra.rpartition(_DEFAULT)
-        head = f"{say.plain(default.strip())} " if default else ""
-        translated.append(head + say.plain(value))
+        translated.append(f"{say.plain(default.strip())} {value}" if default else say.plain(value))
     return names, f"{help_in(say, text)}{_EXTRAS}{'; '.join(translated)}]".strip()
 
 

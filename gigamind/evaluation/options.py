@@ -115,8 +115,8 @@ class ReleaseOptions(BaseModel):
     )
     changed: tuple[Relaxable, ...] = Field(
         (),
-        description="part of the setup that you changed intentionally, so that it may differ from the baseline;"
-        " repeatable",
+        description="part of the setup (notes, hardware, settings, sample or models) that you changed intentionally, so"
+        " that it may differ from the baseline; repeatable",
     )
     judge_card: Path | None = Field(
         None,

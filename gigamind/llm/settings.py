@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -65,17 +65,6 @@ class Determinism(BaseModel, defer_build=True):
     )
 
 
-_PerMinute = Annotated[
-    int | None,
-    Field(
-        ge=1,
-        description=_(
-            "the provider's limit per minute for this model, if you know it; gigamind does not exceed it"
-        ),
-    ),
-]
-
-
 class ModelOptions(Determinism):
     """Options of a model and its cost limits.  Keys are not among them: they come from the environment."""
 
@@ -125,8 +114,16 @@ class ModelOptions(Determinism):
             " server is slow)"
         ),
     )
-    requests_per_minute: _PerMinute = None
-    tokens_per_minute: _PerMinute = None
+    requests_per_minute: int | None = Field(
+        None,
+        ge=1,
+        description="the provider's limit of requests per minute for this model, if known; gigamind does not exceed it",
+    )
+    tokens_per_minute: int | None = Field(
+        None,
+        ge=1,
+        description="the provider's limit of tokens per minute for this model, if known; gigamind does not exceed it",
+    )
     prices: Path | None = Field(
         None,
         description=(

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from gigamind.choices import UnanswerableMode
 from gigamind.evaluation.options import CacheOptions, ContextOptions, EvalOptions, ModelRunOptions
+from gigamind.i18n import _
 from gigamind.loading import names_in
 from gigamind.retrieval.settings import (
     DEFAULT_ALPHA,
@@ -22,12 +23,10 @@ from gigamind.retrieval.settings import (
 )
 from gigamind.systems.settings import BUILTIN, SystemName, SystemOptions, shown_system
 
-_Embedder = Annotated[
-    str,
-    Field(
-        description="embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>"
-    ),
-]
+_EMBEDDER = _(
+    "embedding model: use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>"
+)
+_Embedder = Annotated[str, Field(description=_EMBEDDER)]
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _Weight = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 _Chars = Annotated[int, Field(ge=100, le=8_000)]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Literal, get_args, get_origin
 from unicodedata import east_asian_width
 
 import click
@@ -11,6 +12,7 @@ from typed import COMMANDS
 
 from gigamind.cli.command import _CLICK_WORDS, _Context, help_in, row_in, usage_in
 from gigamind.cli.main import cli
+from gigamind.cli.options import _ModelOption
 from gigamind.cli.output import CallLanguage
 from gigamind.i18n import translator
 
@@ -35,8 +37,7 @@ class English(click.HelpFormatter):
     def write_heading(self, heading: str) -> None:
         self.texts.append(heading)
 
-    def write_text(self, text: str) -> None:
-        self.texts.append(text)
+    write_text = write_heading
 
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
@@ -76,13 +77,30 @@ def test_each_text_of_a_page_of_help_has_its_korean(pages: dict[str, English]) -
         missing |= {part for part in shown if part and not HANGUL.search(help_in(say, part))}
         for row in page.rows:
             names, text = row_in(say, row)
-            if not (HANGUL.search(text) or NOT_TOLD.match(text)):
+            told, _bracket, extras = text.partition("  [")
+            if not (HANGUL.search(told) or NOT_TOLD.match(told)):
                 missing.add(text)
+            value = row[1].partition("  [")[2].rpartition("default: ")[2]
+            if "[default: " in row[1] and not extras.endswith(value):
+                missing.add(value)
             if re.search(r" [A-Z]{2,}(?: RANGE)?$", names):
                 missing.add(names)
         if re.search("OPTIONS|ARGS", usage_in(say, page.usage)):
             missing.add(page.usage)
     assert missing == SAME
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_an_option_that_takes_several_values_of_a_list_names_them(lang: str) -> None:
+    told = {
+        option.opts[0]: [help_in(translator(lang), option.help or ""), *get_args(kind)]
+        for option in (param for command in COMMANDS.values() for param in command.params)
+        if isinstance(option, _ModelOption) and option.multiple
+        for kind in get_args(option._field.annotation)[:1]
+        if get_origin(kind) is Literal
+    }
+    assert {"--changed", "--modes", "--fusions"} <= told.keys()
+    assert [text for text, *values in told.values() if any(v not in text for v in values)] == []
 
 
 def test_the_words_of_click_are_on_pages_of_help(pages: dict[str, English]) -> None:
