@@ -142,7 +142,7 @@ def from_json(data: object) -> Any:  # noqa: ANN401  a message, or a value of on
 
 
 def _fill(template: str, values: Mapping[str, object], render: Any, *, join: Any = None) -> str:  # noqa: ANN401  functions
-    """Return a template with its places filled; an empty one joins `parts`.  No full stop is doubled.
+    """Return a template with its places filled; an empty one joins `parts`.  No full stop follows an ended sentence.
 
     Args:
         render: turns a text among the values into what is shown.
@@ -167,14 +167,14 @@ def _fill(template: str, values: Mapping[str, object], render: Any, *, join: Any
         if separator.startswith("."):
             parts = [*(part.removesuffix(".") for part in parts[:-1]), *parts[-1:]]
         return separator.join(parts)
-    text, has_full_stop = "", False
+    text, is_ended = "", False
     for literal, name, form, conversion in Formatter().parse(template):
-        words = literal.removeprefix(".") if has_full_stop else literal
+        words = literal.removeprefix(".") if is_ended else literal
         text = join(words, text) if join else text + words
         if name is not None:
             value = shown(values[name])
             text += format(repr(value) if conversion == "r" else value, form or "")
-            has_full_stop = isinstance(values[name], Message) and text.endswith(".")
+            is_ended = isinstance(values[name], Message) and text.endswith((".", "?", "!"))
     return text
 
 

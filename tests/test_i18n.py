@@ -82,6 +82,11 @@ def test_what_has_no_usable_translation_is_english_message_by_message(korean):
     assert Translator("xx")(UNREADABLE) == str(UNREADABLE)
 
 
+def test_no_full_stop_follows_a_sentence_that_has_ended():
+    for fix in (_("Did you mean it?"), _("Do it.")):
+        assert _("{problem}. {fix}.", problem=_("Gone."), fix=fix) == f"Gone. {fix}"
+
+
 def test_joined_parts_are_translated_each(korean):
     assert korean(joined([_("no such file"), "a"], " / ")) == "그런 파일이 없음 / a"
     assert joined([_("no such file"), "a"]) == "no such file; a"
