@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from gigamind.evaluation.shards import ModelRun
 from gigamind.evaluation.task import Run
 from gigamind.evaluation.workers import latency
-from gigamind.i18n import Text, _
+from gigamind.i18n import Text, _, n_
 from gigamind.interop.ranking import Oddity
 from gigamind.judges.unanswerable import CalibratedJudge, ThresholdJudge
 from gigamind.metrics.answerability import Confusion, near_misses, verdict_terms
@@ -26,38 +25,40 @@ from gigamind.tasks.options import SearchEvalOptions
 from gigamind.tasks.search import schema
 from gigamind.tasks.search.free_judges import FreeJudges, KnownErrors
 from gigamind.tasks.search.prepare import Prepared
+from gigamind.vault.identity import key
 
 _MIN_RANKINGS = 5  # with fewer, a poor search may miss all labelled notes although its names match
 
 
 class _NameMismatch(NamedTuple):
-    """Rankings whose names are all unknown to the labels, with an example of each."""
+    """Names of notes that the rankings and the labels write differently, with an example of each."""
 
-    rankings: int  # number of rankings with a note
-    ranked: str  # a name in one of them
-    labelled: str  # a name in the labels, with the same file stem if possible
+    rankings: int  # number of rankings with a note if no name matches; 0 if only some do not
+    n: int  # number of notes that both have under different names
+    ranked: str  # a name in the rankings
+    labelled: str  # a name in the labels, of the same file if possible
 
 
 def _name_mismatch(items: Sequence[schema.ItemReport], *, has_vault: bool) -> _NameMismatch | None:
-    """Return the mismatch if no name in any ranking is in the labels or a vault; None if one is, or without hits."""
+    """Return the mismatch; None if the names match (with a vault: if any does) or without hits."""
+    if has_vault and any(len(i.ranking) > i.oddities.get("unknown_notes", 0) for i in items):
+        return None
     names = {hit.note: None for item in items for hit in item.ranking}
     labels = {note: None for item in items for note in (*item.expected_notes, *item.gains)}
-    if has_vault:
-        hits = sum(len(item.ranking) for item in items)
-        is_known = sum(item.oddities.get("unknown_notes", 0) for item in items) < hits
-    else:
-        is_known = bool(names.keys() & labels.keys())
-    if is_known or not names or not labels:
+    is_known = bool(names.keys() & labels.keys())
+    by_file = {_file(name): name for name in reversed(names)}
+    pairs = ((label, by_file.get(_file(label), "")) for label in labels if label not in names)
+    # Files of one name in two folders may be two notes.
+    meant = {a: b for a, b in pairs if b and not (is_known and "/" in a and "/" in b)}
+    if not names or not labels or (is_known and not meant):
         return None
-    by_stem = {_stem(name): name for name in reversed(names)}
-    same_stem = next((label for label in labels if _stem(label) in by_stem), None)
-    labelled = next(iter(labels)) if same_stem is None else same_stem
-    rankings = sum(bool(item.ranking) for item in items)
-    return _NameMismatch(rankings, by_stem.get(_stem(labelled), next(iter(names))), labelled)
+    example = next(iter(meant or labels))
+    rankings = 0 if is_known else sum(bool(item.ranking) for item in items)
+    return _NameMismatch(rankings, len(meant), meant.get(example, next(iter(names))), example)
 
 
-def _stem(name: str) -> str:
-    return PurePosixPath(name).stem.casefold()
+def _file(name: str) -> str:
+    return key(name).rpartition("/")[2]
 
 
 def _without_score(items: Sequence[schema.ItemReport]) -> list[schema.ItemReport]:
@@ -228,12 +229,19 @@ def _quality_warnings(
         if not (may_lack and name in _OPTIONAL):
             yield _oddity_texts(count, total, folded)[name]
     mismatch = _name_mismatch(items, has_vault=prepared.options.notes is not None)
-    if mismatch:
+    if mismatch and mismatch.rankings:
         yield _(
             "No note name in the rankings matches the labels: the system uses {ranked}, the labels use {labelled}."
             " Use the same names in both, so that metrics can count the results.",
-            ranked=mismatch.ranked,
-            labelled=mismatch.labelled,
+            **mismatch._asdict(),
+        )
+    elif mismatch:
+        yield n_(
+            "{n} expected note counts as not found, because the rankings have another name for it: {ranked} instead"
+            " of {labelled}. Use the same names in both, or add --notes.",
+            "{n:,} expected notes count as not found, because the rankings have other names for them, such as"
+            " {ranked} instead of {labelled}. Use the same names in both, or add --notes.",
+            **mismatch._asdict(),
         )
     if items and not any(item.ranking for item in items):
         yield _(
@@ -243,16 +251,7 @@ def _quality_warnings(
         )
     values = {"count": len(_without_score(items)), "total": total}
     judge = prepared.judge.judge if prepared.judge else None
-    if not values["count"] or not isinstance(judge, ThresholdJudge):
-        return
-    if _too_few_scores(items):
-        yield _(
-            "{count:,} of {total:,} queries have no score of the top hit, which --min-score needs. These are too"
-            " many, so no query has a verdict. Let the system return scores; for an endpoint, check the path of"
-            " `score` in --system-config.",
-            **values,
-        )
-    else:
+    if values["count"] and isinstance(judge, ThresholdJudge) and not _too_few_scores(items):
         yield _(
             "{count:,} of {total:,} queries have no verdict: --min-score needs the score of the top hit, but the system"
             " returned none for them.",
@@ -268,8 +267,7 @@ def unmeasurable(record: schema.RunRecord) -> Text | None:
         return _(
             "no note name in the rankings matches the labels: the system uses {ranked}, the labels use {labelled}."
             " Use the same names in both.",
-            ranked=mismatch.ranked,
-            labelled=mismatch.labelled,
+            **mismatch._asdict(),
         )
     if judge and judge.kind == "threshold" and _too_few_scores(items):
         return _(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from out_files import items_of, run_of, warned
-from row_files import write_rows
+from row_files import query_row, write_rows
 from search_servers import plain, search_server
 
 import gigamind
@@ -226,7 +226,8 @@ def test_names_that_match_no_label_end_with_code_3_and_an_example_of_each_side(
     with pytest.raises(EvaluationError, match=r" docs/deploy\.md,.* deploy\.md") as refusal:
         evaluate(asked(system, **changes))
     assert refusal.value.exit_code == 3
-    assert {"ranked": "docs/deploy.md", "labelled": "deploy.md"} in warned(tmp_path / "out")
+    names = {"ranked": "docs/deploy.md", "labelled": "deploy.md"}
+    assert {"rankings": 6, "n": 1, **names} in warned(tmp_path / "out")
 
 
 def test_a_few_rankings_without_a_label_are_only_warned_of_and_known_notes_not_at_all(
@@ -237,6 +238,16 @@ def test_a_few_rankings_without_a_label_are_only_warned_of_and_known_notes_not_a
     assert any("ranked" in values for values in warned(out))
     out = evaluate(asked(run_file, rows, out=tmp_path / "known")).out
     assert not any("ranked" in values for values in warned(out))
+
+
+def test_an_expected_note_that_is_ranked_under_another_name_is_warned_of(asked, written):
+    """A name alone may mean the file of a folder, but files of one name in two folders are two notes."""
+    labels = ["b.md", "Deploy Plan", "x/c.md", "x/d.md", "gone.md"]
+    rows = [query_row(str(place), "q", label) for place, label in enumerate(labels)]
+    names = ["b.md", "ops/deploy_plan.md", "c", "y/d.md", "other.md"]
+    system = written({str(place): [name] for place, name in enumerate(names)})
+    told = {"n": 2, "rankings": 0, "ranked": "ops/deploy_plan.md", "labelled": "Deploy Plan"}
+    assert told in warned(evaluate(asked(system, rows, notes=None)).out)
 
 
 def test_the_page_of_another_system_leaves_out_what_it_has_not_and_shows_its_texts(
