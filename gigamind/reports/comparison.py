@@ -381,7 +381,7 @@ def noise_text(release: Release) -> Text:
 
 WORDS_BLIND = _(
     "The judge compares words, not meaning. It counts a claim as not found if it is paraphrased or in another"
-    " language than the note. It may miss changes of word order, tense, obligation or limit."
+    " language than the note. It may miss a negation, an opposite, or another word order, tense, obligation or limit."
 )
 
 
