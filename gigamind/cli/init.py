@@ -30,7 +30,7 @@ _FUSION = """# Recommended if `gigamind tune search` measures a gain on your que
 """
 _GATES = """# Which differences from the baseline are allowed, and other limits than the built-in ones: docs/ci.md.
 [comparable]
-relax = ["hardware", "notes"] # "hardware" turns the speed gate off
+relax = ["hardware", "notes"] # speed is gated only on the same hardware
 """
 _GATES_FILE = Path("eval", "gates.toml")
 _JOBS = {  # template below examples/ci, and the file it becomes
