@@ -95,7 +95,7 @@ def _wide(text: str) -> str:
 
 
 _Callback = TypeVar("_Callback", bound=Callable[..., Any])
-_ALL, _QUIET = "gigamind.help_all", "gigamind.quiet"
+_ALL, _QUIET, _LANG = "gigamind.help_all", "gigamind.quiet", "gigamind.lang"
 _MANY = 30  # a page of help with more options shows only the main ones
 EVERYWHERE = _("General")
 _OUTPUT_LANGUAGE = _("language of the output; auto follows LC_ALL, LC_MESSAGES or LANG")
@@ -142,23 +142,20 @@ class Command(click.Command):
         super().__init__(*arguments, **settings)
         self.examples = tuple(examples)
         if not any(param.name == "lang" for param in self.params):
-            choices: dict[str, Any] = {"type": _LANGUAGES, "group": EVERYWHERE}
-            self.params.append(_common_option("--lang", _set_language, _OUTPUT_LANGUAGE, **choices))
+            self.params.append(_common_option("--lang", _set_language, type=_LANGUAGES))
         text = _("print only results and errors, no progress or warnings")
-        quiet = _common_option("--quiet", _keep_quiet, text, is_flag=True, group=EVERYWHERE)
-        self.params.append(quiet)
+        self.params.append(_common_option("--quiet", _keep_quiet, text, is_flag=True))
         if configured:
             file: dict[str, Any] = {"type": click.Path(path_type=Path), "metavar": "FILE"}
-            file |= {"envvar": CONFIG_VARIABLE, "is_eager": True, "group": EVERYWHERE}
+            file |= {"envvar": CONFIG_VARIABLE, "is_eager": True}
             text = _(
                 "read options from this file (default: the nearest gigamind.toml in this folder or above)"
             )
             self.params.append(_common_option("--config", _read_config, text, **file))
         self._shortened = len(self.params) > _MANY
-        if self._shortened:
-            text = _("show this message with all options and exit")
-            shown = _common_option("--help-all", _show_all, text, is_flag=True, is_eager=True)
-            self.params.append(shown)
+        text = _("show this message with all options and exit")
+        flag = {"is_flag": True, "is_eager": True, "hidden": not self._shortened}
+        self.params.append(_common_option("--help-all", _show_all, text, _PLAIN, **flag))
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  click's own
         if ctx.params.get("lang") and ctx.obj is not None:
@@ -172,7 +169,7 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse a command line; unexpected arguments are refused with our message instead of click's."""
         allowed, ctx.allow_extra_args = ctx.allow_extra_args, True
-        left = super().parse_args(ctx, args)
+        left = super().parse_args(ctx, [*ctx.meta.get(_LANG, ()), *args])
         ctx.allow_extra_args = allowed
         if left and not allowed and not ctx.resilient_parsing:
             names = " ".join(map(str, left))
@@ -213,10 +210,14 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of commands with examples."""
+    """A group of commands with examples, which takes `--lang` for them."""
 
     context_class = _Context
     command_class = Command
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401  click's own
+        super().__init__(*arguments, **settings)
+        self.params.append(_common_option("--lang", _set_language, type=_LANGUAGES))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each command with the first sentence of its help; click would cut it short."""
@@ -258,28 +259,27 @@ def is_quiet() -> bool:
     return bool(click.get_current_context().meta.get(_QUIET))
 
 
-def lang_option(
-    text: Message = _OUTPUT_LANGUAGE, *, show_default: bool = True
-) -> Callable[[_Callback], _Callback]:
+def lang_option(text: Message = _OUTPUT_LANGUAGE) -> Callable[[_Callback], _Callback]:
     """Return `--lang` for a command whose options are not from a model."""
-    return click.option(
-        "--lang", type=_LANGUAGES, default="auto", show_default=show_default, help=text
-    )
+    return click.option("--lang", type=_LANGUAGES, default="auto", show_default=True, help=text)
 
 
 def _common_option(
     flag: str,
     callback: Callable[..., None],
-    text: Message,
+    text: Message = _OUTPUT_LANGUAGE,
+    group: str = EVERYWHERE,
     **settings: Any,  # noqa: ANN401  click's own
 ) -> click.Parameter:
-    return GroupedOption([flag], expose_value=False, callback=callback, help=text, **settings)
+    settings |= {"group": group, "callback": callback, "help": text}
+    return GroupedOption([flag], expose_value=False, **settings)
 
 
 def _set_language(ctx: click.Context, param: click.Parameter, value: LanguageChoice | None) -> None:
     del param
     if value and ctx.obj is not None:
         ctx.obj.choice = value
+        ctx.meta[_LANG] = ("--lang", value)
 
 
 def _keep_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: FBT001  click's own

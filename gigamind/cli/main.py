@@ -259,9 +259,8 @@ def _show_usage_error(error: click.ClickException, language: Language) -> None:
         error.show()
         return
     problem = _usage_problem(error)
-    command = error.ctx.command if error.ctx else None
     path = error.ctx.command_path if error.ctx else "gigamind"
-    examples: Sequence[str] = getattr(command, "examples", ())
+    examples: Sequence[str] = getattr(error.ctx and error.ctx.command, "examples", ())
     if isinstance(error, click.MissingParameter) and examples:
         message = _("{problem} For example: {example}", problem=problem, example=examples[0])
     else:
@@ -293,6 +292,8 @@ def _usage_problem(error: click.UsageError) -> Text:  # noqa: PLR0911  one per c
             if any(option in (*flag.opts, *flag.secondary_opts) for flag in flags):
                 return _("{option} takes no value.", option=option)
             return _("{option} needs a value.", option=option)
+        case _other if error.message == "Missing command.":  # click's words
+            return _("Missing command.")
         case _other:
             return error.message
 

@@ -117,7 +117,7 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
     metavar="FILE",
     help="remove the links that --in-place wrote, as listed in this undo file",
 )
-@lang_option(show_default=False)
+@lang_option()
 @prints_json
 @click.pass_context
 def suggest(

@@ -1,10 +1,13 @@
 """Pages of help: the few options first, all with `--help-all`, and examples that can be typed."""
 
+import re
+
 import click
 import pytest
-from typed import COMMANDS, parsed, words_of
+from typed import COMMANDS, command_of, parsed, words_of
 
 from gigamind.cli.command import Command
+from gigamind.i18n import LOCALES
 
 LONG = ("eval search", "eval links", "eval answers")
 
@@ -32,6 +35,7 @@ def test_a_short_command_shows_all_its_options_at_once(gigamind):
     shown = gigamind("compare", "--help").stdout
     assert "--fail-on-regression" in shown
     assert "--help-all" not in shown
+    assert gigamind("compare", "--help-all").stdout == shown
 
 
 def test_every_command_has_examples_that_its_options_take():
@@ -43,6 +47,18 @@ def test_every_command_has_examples_that_its_options_take():
             assert words, example
             assert " ".join(words).startswith(name), example
             assert parsed(words).params, example
+
+
+def test_every_command_in_a_message_takes_the_options_that_it_has_there():
+    files = (file.read_text("utf-8") for file in LOCALES.parent.rglob("*.py"))
+    text = re.sub(r'"\s*f?"| and .*', "", "\n".join(files))
+    lines = set(
+        re.findall(rf"gigamind ((?:{'|'.join(COMMANDS)}) [^`'\",;:.()&]* --[^`'\",;:.()]+)", text)
+    )
+    assert len(lines) > 20
+    for words in map(str.split, lines):
+        options = {word for word in words if word.startswith("--")} - {"--help"}
+        assert options <= {name for param in command_of(words)[1].params for name in param.opts}
 
 
 def test_quiet_leaves_results_and_errors_alone(search):

@@ -120,4 +120,8 @@ def test_a_command_without_pages_speaks_the_language_that_it_is_told(place, giga
     assert (promoted.code, promoted.stderr[:3]) == (1, "오류:")
     (place / "gigamind.toml").write_text('[dataset.check]\nlang = "ko"\n', encoding="utf-8")
     assert gigamind(*check).stdout == "4행 중 4행을 쓸 수 있습니다\n"
-    assert gigamind(*check, "--lang", "en").stdout == "4 of 4 rows are usable\n"
+    for typed in ((*check, "--lang", "en"), ("--lang", "en", *check)):
+        assert gigamind(*typed).stdout == "4 of 4 rows are usable\n"
+    for typed in (("--lang", "ko", "--help"), ("eval", "--help", "--lang=ko")):
+        assert gigamind(*typed).stdout.startswith("사용법: gigamind "), typed
+    assert not english(gigamind("--lang", "ko").stderr)
