@@ -2,6 +2,7 @@
 
 import functools
 import json
+import shlex
 from collections.abc import Callable
 from copy import copy
 from pathlib import Path
@@ -171,9 +172,8 @@ def _write_imported(imported: "Imported", out: Path, evaluation: tuple[str, ...]
     else:
         following, more = ["answers", "--dataset", str(dataset)], ["--judge", "words"]
     if not evaluation:
-        following = _(
-            "Next command: {command}", command=" ".join(["gigamind eval", *following, *more])
-        )
+        command = shlex.join(("gigamind", "eval", *following, *more))
+        following = _("Next command: {command}", command=command)
         show_written(dataset, counts, joined((line, following), "\n"))
         return
     from gigamind.cli.main import evaluate

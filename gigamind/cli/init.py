@@ -213,7 +213,7 @@ def _next_steps(
         yield _(
             "{file} does not exist yet. Write a question per line, or generate some:", file=dataset
         )
-        yield f"  gigamind eval generate-queries --notes {notes} --out {dataset}"
+        yield f"  gigamind eval generate-queries --notes {shlex.quote(str(notes))} --out {shlex.quote(str(dataset))}"
     if jobs:
         yield _(
             "Baseline: {folder}. Commit it, {dataset} and the files above.",

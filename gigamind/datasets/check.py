@@ -7,6 +7,7 @@ notes of their contexts.
 import difflib
 import json
 import re
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -157,8 +158,7 @@ class _RowChecker(ABC, Generic[Item, _Row]):
         errors = sorted([*self.dataset.errors, *self.errors], key=lambda error: error.line)
         collisions = tuple(self.collisions.values())
         named_alike = (collision.message for collision in collisions)
-        whole = self.warnings_of(usable)
-        warnings = (*self.dataset.warnings, *whole, *self.warnings, *named_alike)
+        warnings = (*self.dataset.warnings, *self.warnings_of(usable), *self.warnings, *named_alike)
         return CheckedRows(self.dataset, usable, tuple(errors), warnings, collisions, self.fits)
 
     def units(self, note: Note) -> Utf16:
@@ -393,7 +393,7 @@ class _QueryChecker(_RowChecker[QueryItem, CheckedQuery]):
     def warnings_of(self, usable: Sequence[CheckedQuery]) -> Iterator[Message]:
         del usable
         if self.moved:
-            vault, rows = self.vault.root, self.dataset.path
+            vault, rows = (shlex.quote(str(path)) for path in (self.vault.root, self.dataset.path))
             yield n_(
                 "{n} row of the dataset has an expected span in an edited note. gigamind found the span again by"
                 " its text. To save its new position, run: {command}",

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import shlex
 import shutil
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -87,17 +88,15 @@ class Account:
         spent = Totals.of(shards.attempts_of(out)) if options.resume else None
         batches = None
         if options.batch:
-            batches = Batches(
-                out,
-                folder,
-                options.batch_poll,
-                progress.tell if isinstance(progress, Narrator) else lambda _line: None,
+            tell: Callable[[str], None] = (
+                progress.tell if isinstance(progress, Narrator) else lambda _line: None
             )
+            batches = Batches(out, folder, options.batch_poll, tell)
         elif any(batch.is_open for batch in read_batches(folder)):
             raise InputError(
                 "--resume {folder}: the run sent batches whose results are not read yet. To read them, add"
                 " --batch. To stop them first, run: gigamind llm batches {folder} --cancel",
-                folder=out,
+                folder=shlex.quote(str(out)),
             )
         return cls(ledger, options.replies, Budget.of(options, spent), batches=batches)
 

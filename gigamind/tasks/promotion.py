@@ -1,5 +1,6 @@
 """Make a run the baseline if its gates passed, or accept its failed gates with a waiver."""
 
+import shlex
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -77,9 +78,9 @@ def refuse_failed(run: Path, folder: Path) -> None:
         raise InputError(
             "{run}: this run cannot become the baseline. {reason} To promote it anyway, use gigamind baseline"
             " promote {run} --folder {folder} --force",
-            run=run,
+            run=shlex.quote(str(run)),
             reason=release_verdict(verdict).sentence,
-            folder=folder,
+            folder=shlex.quote(str(folder)),
         )
 
 

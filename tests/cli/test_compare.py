@@ -183,16 +183,16 @@ def test_a_promoted_run_is_the_baseline_that_counts():
 @pytest.mark.usefixtures("worse")
 def test_a_run_whose_gate_failed_is_promoted_only_by_force(place, gigamind):
     for run in ("worse", "worse/snapshot.json"):
-        refused = gigamind("baseline", "promote", run, "--folder", "moved")
+        refused = gigamind("baseline", "promote", run, "--folder", "moved on")
         assert refused.code == 1
         (line,) = refused.stderr.splitlines()
         assert line.startswith(f"Error: {run}: ")
-        assert f"gigamind baseline promote {run} --folder moved --force" in line
-    assert not (place / "moved").exists()
+        assert f"gigamind baseline promote {run} --folder 'moved on' --force" in line
+    assert not (place / "moved on").exists()
 
-    forced = ran("baseline", "promote", "worse", "--folder", "moved", "--force")
+    forced = ran("baseline", "promote", "worse", "--folder", "moved on", "--force")
     assert not HANGUL.search(forced.stderr)  # in the reader's language, not in the run's
-    assert (place / "moved" / "LATEST").is_file()
+    assert (place / "moved on" / "LATEST").is_file()
 
 
 def test_a_run_of_another_embedding_model_is_kept_and_the_error_says_where(place, gigamind):

@@ -5,6 +5,7 @@ answers of a batch (a second check, a repeated request after an invalid reply) f
 """
 
 import asyncio
+import shlex
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -164,7 +165,7 @@ class BatchSender(Booking):
                 " {out}, or cancel the batch with: gigamind llm batches {out} --cancel",
                 batch=batch.batch_id,
                 provider=self._provider.name,
-                out=self.batches.out,
+                out=shlex.quote(str(self.batches.out)),
             )
             self.batches.note(message)
 
