@@ -27,6 +27,16 @@ return [...document.querySelectorAll("main *, header *")].filter((e) => {
 }).map((e) => e.outerHTML.slice(0, 80));
 """
 
+MISPLACED = """
+const box = (e) => e.getBoundingClientRect();
+return [...document.querySelectorAll(".stacks tr:has(> td.result)")].filter((row) => {
+  const [name, result] = [row.querySelector("th"), row.querySelector(".result")].map(box);
+  const others = [...row.querySelectorAll("td:not(.result)")].map(box).filter((cell) => cell.width);
+  const isBeside = result.top < name.bottom && Math.abs(result.right - box(row).right) < 2;
+  return !isBeside || others.some((cell) => cell.top < name.bottom - 1);
+}).map((row) => row.innerText);
+"""
+
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
@@ -69,6 +79,7 @@ def test_no_page_is_cut_off(open_page, pages, kind):
         browser.execute_script(UNFOLD)
         assert browser.execute_script("return document.documentElement.scrollWidth") <= width
         assert browser.execute_script(CUT_OFF) == []
+        assert width > 390 or browser.execute_script(MISPLACED) == []
         if width == 1600:
             rights = "return [...document.querySelectorAll('header *')].map((e) => e.getBoundingClientRect().right)"
             assert max(browser.execute_script(rights)) > width * 2 / 3
