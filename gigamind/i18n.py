@@ -193,7 +193,7 @@ class Translator:
         if not isinstance(text, Message) or self.language == "en":
             return str(text)
         english, template = self._templates(text)
-        if text.restored and text.id and template == english:
+        if text.restored and text.id and template is english:
             return str(text)
         try:
             return _fill(template, text.values, self, join=self._join)
@@ -213,7 +213,7 @@ class Translator:
         return self(Message(singular, {"n": n, **values}, plural=plural))
 
     def _templates(self, message: Message) -> tuple[str, str]:
-        """Return the English template and that of this language."""
+        """Return the English template and that of this language; without one, the same object twice."""
         known, singular, plural = self._catalogue, message.id, message.plural
         n = message.values.get("n")
         count = n if isinstance(n, int) else 0

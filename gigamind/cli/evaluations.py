@@ -3,6 +3,7 @@
 import functools
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -166,14 +167,13 @@ def _show_finished(
     from gigamind.reports.run import terminal_blocks
     from gigamind.tasks import TASKS
 
-    out, say = finished.out, translator(options.language)
-    if finished.page:
-        show_document(finished.page.without(*shown_warnings), say)
-    if llm := TASKS[options.task].view.llm(finished.summary):
-        show_document(Document("", "", terminal_blocks(llm)), say)
-    pages = ("report.html", "summary.md", "summary.json")
-    report = next(name for name in pages if (out / name).exists())
-    print_line(_("Report: {file}", file=out / report))
+    llm = TASKS[options.task].view.llm(finished.summary)
+    page = finished.page or Document("", "", ())
+    blocks = (*page.blocks, *(terminal_blocks(llm) if llm else ()))
+    files = (finished.out / name for name in ("report.html", "summary.md", "summary.json"))
+    report = next(file for file in files if file.exists())
+    shown = replace(page, blocks=blocks).without(*shown_warnings)
+    show_document(shown, translator(options.language), report)
 
 
 search = _command_of(

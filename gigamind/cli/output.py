@@ -120,7 +120,7 @@ def show_document(document: "Document", say: Translator, page: Path | None = Non
 
     # No markup, highlighting or line breaks.
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
-    show(document, console, say)
+    show(document, console, say, page)
     if page:
         console.print(say(_("Report: {file}", file=page)))
 

@@ -91,8 +91,12 @@ class Confusion:
 
 _metric = Rows("unanswerable", "verdicts")
 METRICS = (
-    _metric.named(_precision, _("precision"), MAIN),
-    _metric.named(_recall, _("recall"), Use(gate=True)),  # FAR is 1 - recall
+    _metric.named(_precision, _("precision"), MAIN).described(
+        _("share of the refusals that were correct")
+    ),
+    _metric.named(_recall, _("recall"), Use(gate=True)).described(  # FAR is 1 - recall
+        _("share of the unanswerable queries that were refused")
+    ),
     _metric(_f1, "f1", _("F1"), SHOWN).described(
         _(
             "harmonic mean of precision and recall for unanswerable queries; N counts queries that are"

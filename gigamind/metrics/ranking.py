@@ -255,24 +255,30 @@ METRICS = (
     ),
     _metric(
         _ndcg, "ndcg_at_{k}", _("nDCG@{k}", k="{k}"), Use(gate=True, main=1, summary=1)
-    ).described(_("how close the order of the first k notes is to the ideal order; 1 is ideal")),
+    ).described(_("how close the order up to rank k is to the ideal order; 1 is ideal")),
     _metric(
         _recall, "recall_at_{k}", _("recall@{k}", k="{k}"), Use(gate=True, main=1, summary=1)
     ).described(
         _("share of the expected notes among the first k results"),
         _("share of the expected notes that are the first result"),
     ),
-    _metric(_group_recall, "group_recall_at_{k}", _("group recall@{k}", k="{k}"), Use(gate=True)),
+    _metric(
+        _group_recall, "group_recall_at_{k}", _("group recall@{k}", k="{k}"), Use(gate=True)
+    ).described(_("share of the groups of required notes covered by the first k")),
     _metric(
         _complete, "complete_at_{k}", _("complete@{k}", k="{k}"), Use(gate=True, main=1)
     ).described(
-        _("share of the queries whose first k notes contain all the notes that an answer needs")
+        _("share of the queries whose results up to rank k have all the notes that an answer needs")
     ),
-    _metric(_judged, "judged_at_{k}", _("judged@{k}", k="{k}"), Use(undirected=True)),
-    _metric(partial(_ndcg_bound, low=True), "ndcg_low_at_{k}", _("nDCG@{k}, lower bound", k="{k}")),
+    _metric(_judged, "judged_at_{k}", _("judged@{k}", k="{k}"), Use(undirected=True)).described(
+        _("share of the notes up to rank k that have a relevance label")
+    ),
+    _metric(
+        partial(_ndcg_bound, low=True), "ndcg_low_at_{k}", _("nDCG@{k}, lower bound", k="{k}")
+    ).described(_("lowest nDCG@k possible, whatever the unlabelled notes are")),
     _metric(
         partial(_ndcg_bound, low=False), "ndcg_high_at_{k}", _("nDCG@{k}, upper bound", k="{k}")
-    ),
+    ).described(_("highest nDCG@k possible, whatever the unlabelled notes are")),
 )
 
 

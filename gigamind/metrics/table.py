@@ -25,7 +25,9 @@ _QUALITY = (
     _quality(None, "pass_rate", _("checklist passed"), MAIN, plain="passed").described(
         _("share of the answers that pass the checklist")
     ),
-    _quality(None, "{item}", _("{item}", item="{item}"), Use(gate=True)),
+    _quality(None, "{item}", _("{item}", item="{item}"), Use(gate=True)).described(
+        _("share of the answers that meet this item of the checklist")
+    ),
 )
 
 _OURS = {

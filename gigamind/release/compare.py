@@ -523,7 +523,7 @@ def _system_name(run: Snapshot) -> Text:
 
 
 def _pair(before: Text, after: Text) -> Message:
-    return _("{before} -> {after}", before=before, after=after)
+    return _("{before} → {after}", before=before, after=after)
 
 
 def _embedders(baseline: Snapshot, current: Snapshot) -> Text:
@@ -557,7 +557,7 @@ def _changed(
     for name in current if names is None else names:
         if name in known and baseline[name] != current[name]:
             before, after = _plain(name, baseline[name]), _plain(name, current[name])
-            changes.append(_("{name} {before} -> {after}", name=name, before=before, after=after))
+            changes.append(_("{name} {before} → {after}", name=name, before=before, after=after))
     return joined(changes, ", ") if changes else ""
 
 

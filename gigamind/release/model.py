@@ -87,7 +87,7 @@ class SnapshotCheck(Report):
         gain = (sum(after.yes.values()) - sum(before.yes.values())) / len(after.yes)
         verdict = _("checklist")
         if {before.passed, after.passed} == {False, True}:
-            ways = _("checklist passed -> failed"), _("checklist failed -> passed")
+            ways = _("checklist passed → failed"), _("checklist failed → passed")
             verdict = ways[bool(after.passed)]
         parts = [_("items no longer met: {items}", items=lost)] if lost else []
         parts += [_("items newly met: {items}", items=gained)] if gained else []

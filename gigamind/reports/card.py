@@ -180,11 +180,11 @@ def _steps(card: JudgeCard, missing: Sequence[Shortfall], out: Path | None) -> I
             yield doc.Step(_("Use this report in the gates of a run with this judge"), command)
         return
     if not missing[0].failed and any(shortfall.rule == "agreement" for shortfall in missing):
-        text = _("Label more items of the run, and certify the judge again")
+        text = _("Label more items of the run, and certify the judge again.")
         if all(scale.headline is None for scale in card.scales if scale.overall.items):
-            text = _("Evaluate more items, label them, and certify the judge again")
+            text = _("Evaluate more items, label them, and certify the judge again.")
     else:
-        text = _("Change the judge or its model, evaluate again, and certify the new run")
+        text = _("Change the judge or its model, evaluate again, and certify the new run.")
     yield doc.Step(text)
 
 

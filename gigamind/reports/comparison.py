@@ -1,7 +1,7 @@
 """The parts of a comparison of two runs that each page and comment shows: what to do next, metrics, items, gates."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -23,7 +23,6 @@ from gigamind.reports.verdict import (
     shown_state,
     state_of,
 )
-from gigamind.reports.views import distinct
 
 _HITS = 3
 _LISTED = 20
@@ -66,20 +65,20 @@ def next_steps(
     lost = comparison.lost
     stops = bool(gate.failed and not waiver and not release.informational)
     if stops and not (lost and release.worst_first[0].metric in LOST):
-        repair = _("Do not release. Fix what got worse and run again")
+        repair = _("Do not release. Fix what got worse and run again.")
         yield doc.Step(repair, url=items if comparison.changed("worse") else "")
     if lost:
         yield doc.Step(_restoring(comparison, stops=stops), url=errors)
     if comparison.gone:
-        yield doc.Step(_("Restore the lost passages in their notes, or label these items again"))
+        yield doc.Step(_("Restore the lost passages in their notes, or label these items again."))
     if (bad := bad_metric(release)) and not release.informational:
         improve = _(
-            "Improve {metric}; the report of the run compares judges and thresholds",
+            "Improve {metric}. The report of the run compares judges and thresholds.",
             metric=rule_label(bad.metric),
         )
         yield from before or (doc.Step(improve),)
     if items and comparison.changes and not stops:
-        yield doc.Step(_("See every changed item"), url=items)
+        yield doc.Step(_("See every changed item."), url=items)
     if waiver is None and not release.informational:
         detect = before or ((_DETECT,) if comparison.task == "search" else ())
         yield from _accepting(release, run, baseline, waivable, detect)
@@ -91,12 +90,15 @@ def _restoring(comparison: Comparison, *, stops: bool) -> Message:
     expected = (note for item in comparison.lost for note in item.expected_notes)
     missing = dict.fromkeys(note for note in expected if note not in found)
     ids = doc.listed((item.id for item in comparison.lost), _NAMED)
-    fix = _("Correct the items that could not be evaluated ({items})", items=ids)
+    fix = _("Correct the items that could not be evaluated ({items}), and run again.", items=ids)
     notes_differ = any(mismatch.what == "notes" for mismatch in comparison.mismatches)
     if comparison.task == "search" and missing and notes_differ:
         notes = doc.listed(missing, _NAMED)
-        fix = _("Restore the missing notes ({notes}) or correct the questions", notes=notes)
-    return _("Do not release. {fix}, and run again", fix=fix) if stops else fix
+        fix = _(
+            "Restore the missing notes ({notes}) or correct the questions, and run again.",
+            notes=notes,
+        )
+    return joined([_("Do not release."), fix], " ") if stops else fix
 
 
 def _accepting(
@@ -121,9 +123,9 @@ def _accepting(
     elif gate.verdict in {"failed", "inconclusive", "not-comparable"}:
         if gate.verdict == "inconclusive":
             more = {
-                _("To decide, evaluate again with more passes (`--speed-passes`)")
+                _("To decide, evaluate again with more passes (`--speed-passes`).")
                 if rule.metric in _TIMES or rule.why == "normalised"
-                else _("To decide, evaluate again with more items")
+                else _("To decide, evaluate again with more items.")
                 for rule in gate.rules
                 if rule.status == "inconclusive"
             }
@@ -188,14 +190,13 @@ def metric_table(release: Release, *, every: bool = False) -> doc.Table:
     keys = in_order([change.metric for change in comparison.metrics])
     differing = {change.metric for change in comparison.metrics if change.changed}
     wanted = keys if every else [key for key in main_keys(keys) if key in differing]
-    shown = [key for key in distinct_in([*gated, *wanted], comparison) if key not in gated]
     sizes = Counter(change.n for change in comparison.metrics)
     usual = sizes.most_common(1)[0][0] if sizes else 0
     heads = (_("metric"), _("baseline"), _("current"), _("difference (95% CI)"))
     changes = tuple(
         (rule_label(key), *_cells(change, usual, failed=None), None, doc.Result("informational"))
-        for key in shown
-        if (change := comparison.metric(key))
+        for key in wanted
+        if key not in gated and (change := comparison.metric(key))
     )
     if not rules:  # the runs are not comparable: there are no limits and no results
         return doc.Table.of(heads, (row[:4] for row in changes)).explained()
@@ -224,16 +225,6 @@ def _limit_text(release: Release) -> Text:
             **values,
         )
     return _("Metrics may drop by {limit} (phase {phase} in gates.toml).", **values)
-
-
-def distinct_in(keys: Iterable[str], *comparisons: Comparison) -> list[str]:
-    """Return the metrics of the comparisons, each once; see `distinct`."""
-    changes = {key: [comparison.metric(key) for comparison in comparisons] for key in keys}
-    values = {
-        key: tuple((c.n, c.baseline, c.current, c.worse, c.improved) for c in found if c)
-        for key, found in changes.items()
-    }
-    return distinct({key: value for key, value in values.items() if value})
 
 
 def _is_known(rule: RuleResult, release: Release) -> bool:

@@ -17,7 +17,6 @@ from gigamind.reports.charts import shortened
 from gigamind.reports.comparison import (
     WORDS_BLIND,
     difference_of,
-    distinct_in,
     gate_conditions,
     main_keys,
     metric_table,
@@ -70,7 +69,7 @@ def experiment_document(
         for run in experiment.runs
     )
     experiment = experiment.model_copy(update={"runs": tuple(labelled)})
-    keys = distinct_in(in_order(experiment.metrics), *experiment.comparisons)
+    keys = in_order(experiment.metrics)
     changing = {c.metric for entry in experiment.comparisons for c in entry.metrics if c.changed}
     main = [key for key in main_keys(keys) if key in changing]
     others = [key for key in keys if key not in main]
@@ -184,13 +183,13 @@ def _steps(
     experiment: Experiment, names: Sequence[str], best: int | None, items: str
 ) -> Iterator[doc.Step]:
     if best is None:
-        yield doc.Step(_("Keep {reference}", reference=experiment.reference.label))
+        yield doc.Step(_("Keep {reference}.", reference=experiment.reference.label))
     else:
         label = _("For a release verdict, compare one run with the reference")
         command = f"gigamind compare {names[0]} {names[best + 1]} --fail-on-regression"
         yield doc.Step(label, command)
     if items:
-        yield doc.Step(_("See every changed item"), url=items)
+        yield doc.Step(_("See every changed item."), url=items)
 
 
 def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]:
@@ -358,7 +357,7 @@ def _listing(
                 known.language or "",
                 [tags.setdefault(tag, len(tags)) for tag in known.tags],
                 [
-                    [_WAYS[change.change], say(change.what).replace("->", "→")] if change else None
+                    [_WAYS[change.change], say(change.what)] if change else None
                     for change in item_changes
                 ],
                 [notes.setdefault(note, len(notes)) for note in shown[0].expected_notes],

@@ -208,7 +208,7 @@ _OPTION, _WHOLE = re.compile(r"--[a-z-]+"), r'<span class="nowrap">\g<0></span>'
 
 
 def _coded(text: str) -> Markup:
-    """Return a message as markup: text in backticks as code, "->" as an arrow."""
-    escaped = str(escape(visible(text))).replace(" -&gt; ", " → ")
+    """Return a message as markup: text in backticks as code."""
+    escaped = str(escape(visible(text)))
     marked = _CODE.sub(lambda code: f"<code>{_OPTION.sub(_WHOLE, code[1])}</code>", escaped)
     return Markup(marked)  # noqa: S704  escaped before

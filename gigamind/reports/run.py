@@ -34,7 +34,7 @@ from gigamind.reports.comparison import (
     trust_warnings,
     worst_examples,
 )
-from gigamind.reports.views import Figure, View, distinct, measured
+from gigamind.reports.views import Figure, View, measured
 from gigamind.retrieval.settings import IN_BATCHES
 from gigamind.version import build_name
 
@@ -229,29 +229,27 @@ def _warnings(
 
 
 def _main_figures(figures: Sequence[Figure], say: Translator) -> doc.KeyFigures:
-    """Return the main metrics of a run, each once; all metrics of a team's own judge."""
+    """Return the main metrics of a run; all metrics of a team's own judge."""
     main = main_keys([figure.key for figure in measured(figures)])
     shown = [figure for figure in figures if figure.key in main]
     return doc.KeyFigures(tuple(_key_figures(shown, say)))
 
 
 def _key_figures(figures: Iterable[Figure], say: Translator) -> Iterator[doc.KeyFigure]:
-    known = {figure.key: figure for figure in measured(figures)}
-    for key in distinct({key: (figure.value, figure.interval) for key, figure in known.items()}):
-        figure = known[key]
+    for figure in measured(figures):
         yield doc.KeyFigure(
-            rule_label(key),
+            rule_label(figure.key),
             doc.Proportion(figure.value, ceiling=figure.ceiling),
             doc.Interval(figure.interval.low, figure.interval.high),
             figure.interval.n,
-            about(key, say.language),
+            about(figure.key, say.language),
         )
 
 
 def _all_metrics(
     figures: Sequence[Figure], release: Release | None, say: Translator
 ) -> doc.Section | None:
-    """Return every metric, each once; metrics without a value are named in one sentence."""
+    """Return every metric; metrics without a value are named in one sentence."""
     if release and not release.gate.is_refused:
         return doc.Section.closed("metrics", _("All metrics"), metric_table(release, every=True))
     rows = [

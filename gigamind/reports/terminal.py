@@ -1,6 +1,7 @@
 """Documents on a terminal: the part before the sections, without colours, so that it can be piped."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from textwrap import fill
 
 from rich.console import Console
@@ -16,19 +17,24 @@ _HEADING = 20  # columns
 _WIDTH = 200  # of tables in a file or a pipe
 
 
-def show(document: doc.Document, console: Console, say: Translator) -> None:
-    """Print the part of a document before its sections, and its section on repeated answers."""
+def show(
+    document: doc.Document, console: Console, say: Translator, page: Path | None = None
+) -> None:
+    """Print the part of a document before its sections, and its section on repeated answers.
+
+    Steps that link to a place on the page name its file, `page`.
+    """
     if not console.is_terminal:
         console.width = _WIDTH
     shown = document.only("repeats").blocks
     for block in (x for b in shown for x in (b.blocks if isinstance(b, doc.Section) else (b,))):
         if isinstance(block, doc.Table | doc.KeyFigures):
             console.print(_table(block if isinstance(block, doc.Table) else block.as_table, say))
-        for line in _lines(block, say):
+        for line in _lines(block, say, page):
             console.print(RichText(printable(line)))
 
 
-def _lines(block: doc.Block, say: Translator) -> Iterator[str]:
+def _lines(block: doc.Block, say: Translator, page: Path | None) -> Iterator[str]:
     match block:
         case doc.Verdict(_state, sentence, leads):
             yield say(sentence)
@@ -41,14 +47,20 @@ def _lines(block: doc.Block, say: Translator) -> Iterator[str]:
         case doc.Conditions(items):
             yield from (f"{_INDENT}{say(doc.STATES[state])}: {say(text)}" for state, text in items)
         case doc.Steps(items):
-            for step in items:
-                if not step.is_file:  # lines of a file are on the page
-                    yield f"{say(step.label)}: {step.command or step.link}".rstrip(": ")
+            # The page has lines of a file.
+            yield from (_step(step, say, page) for step in items if not step.is_file)
         case doc.Examples(title, items, of):
             yield f"{say(title)} ({say(doc.more_text(len(items), of))}):"
             yield from (f"{_INDENT}{item.title} ({item.id}): {say(item.what)}" for item in items)
         case _:  # a table, or a part of pages
             return
+
+
+def _step(step: doc.Step, say: Translator, page: Path | None) -> str:
+    label, where = say(step.label).removesuffix("."), step.command or step.link
+    if where:
+        return f"{label}: {where}"
+    return f"{label} ({page})." if step.url and page else say(step.label)
 
 
 def _table(block: doc.Table, say: Translator) -> RichTable:

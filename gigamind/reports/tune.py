@@ -11,7 +11,7 @@ from gigamind.records.judged import Report
 from gigamind.release.comparison import Comparison
 from gigamind.release.policy import rule_label
 from gigamind.reports import document as doc
-from gigamind.reports.comparison import distinct_in, example_of, main_keys
+from gigamind.reports.comparison import example_of, main_keys
 from gigamind.reports.verdict import NO_RELEASE, items_text
 from gigamind.retrieval.settings import FusionName, Mode
 
@@ -144,7 +144,7 @@ def tuning_document(
         doc.Step(_("For daily use, put these lines into `gigamind.toml`"), lines)
         if lines and comparison
         else None,
-        doc.Step(_("See every query that changes"), url=report) if report else None,
+        doc.Step(_("See every query that changes."), url=report) if report else None,
         doc.Step(_("Report of the current setting"), url=current) if current else None,
     )
     return doc.shaped(
@@ -215,9 +215,8 @@ def _before_and_after(tuning: Tuning, comparison: Comparison) -> doc.Table:
     """Return the chosen metric and those that change significantly."""
     main = main_keys([change.metric for change in comparison.metrics])
     keys = dict.fromkeys([tuning.metric, *(worse.metric for worse in tuning.worse), *main])
-    changes = [comparison.metric(key) for key in distinct_in(keys, comparison)]
     rows: list[tuple[doc.Cell, ...]] = []
-    for change in filter(None, changes):
+    for change in filter(None, map(comparison.metric, keys)):
         now, difference = change.current, doc.Difference(change.difference, better=change.is_better)
         if change.metric == tuning.metric:
             now = (change.baseline or 0.0) + tuning.gain

@@ -1,7 +1,7 @@
 """What each task defines to show a run, as parts of its document; its metrics with values and intervals."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -9,8 +9,7 @@ from pydantic import BaseModel
 
 from gigamind.i18n import Text, Translator, _
 from gigamind.metrics.links import CEILING
-from gigamind.metrics.spec import OWN
-from gigamind.metrics.table import in_order, label_text, metric_of
+from gigamind.metrics.table import in_order, label_text
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import IntervalReport, Record
 from gigamind.release.comparison import Comparison
@@ -54,16 +53,6 @@ def figure_of(part: _Part, key: str) -> Figure | None:
 def _figures_of(part: _Part, keys: Iterable[str]) -> list[Figure]:
     """Return the metrics of these names that the slice has, measured or not."""
     return [figure for key in keys if (figure := figure_of(part, key))]
-
-
-def distinct(values: Mapping[str, Hashable]) -> list[str]:
-    """Return the metrics without those whose values equal an earlier one's, as hit@1 and recall@1 may; all own ones."""
-    seen: dict[tuple[str, str, Hashable], str] = {}
-    for key, value in values.items():
-        metric = metric_of(key)
-        own = key if metric is None or metric.key in OWN else ""
-        seen.setdefault((own, key.partition(".")[0], value), key)
-    return list(seen.values())
 
 
 def measured(figures: Iterable[Figure]) -> list[Figure]:

@@ -245,7 +245,7 @@ def test_runs_of_other_settings_are_held_against_the_first_without_a_verdict(run
 def test_two_runs_that_are_not_comparable_say_why_and_how_to_compare_them(runs, gigamind):
     ended = ran("compare", runs / "top3", runs / "top5")
     why, *others = ended.stdout.splitlines()
-    assert "(topk 3 -> 5)" in why
+    assert "(topk 3 → 5)" in why
     assert any(line.endswith("top5 --changed settings") for line in others)
     assert gigamind("compare", runs / "top3", runs / "top5", "--fail-on-regression").code == 1
 

@@ -90,7 +90,7 @@ def test_a_waived_run_keeps_the_language_of_its_messages(home):
     waive(home, "ko")
     say, changes = translator("ko"), failed.verdict.comparison.changes
     text = (home / "runs" / "ko" / "summary.md").read_text("utf-8")
-    english, korean = (str(x).partition("->")[0] for x in (changes[0].what, say(changes[0].what)))
+    english, korean = (str(x).partition("→")[0] for x in (changes[0].what, say(changes[0].what)))
     assert english not in text
     assert korean in text
     assert "Allowed difference" not in text

@@ -88,7 +88,7 @@ USAGE |= {"answered_by": ()}
     ("before", "after", "expected"),
     [
         (["m-05"], ["m-05"], []),
-        (["m-05"], ["m-08"], [("model version", "no-verdict", "answer: m m-05 -> m-08")]),
+        (["m-05"], ["m-08"], [("model version", "no-verdict", "answer: m m-05 → m-08")]),
         (["m-05"], [], []),  # all from the store, which names none
     ],
 )

@@ -73,7 +73,7 @@ def test_correctness_decides_about_an_answer_before_its_checklist():
     (change,) = compare(baseline, answers({"a": "d"}, correctness={"a": 1.0})).changes
     assert change.change == "improved"
     correctness, checklist = change.what.split("; ")
-    assert "0.50 -> 1.00" in correctness
+    assert "0.50 → 1.00" in correctness
     assert "grounded" in checklist
 
 

@@ -110,6 +110,7 @@ def test_items_that_changed_stand_worst_first_with_both_rankings():
         ((1, True), (2, False), "improved", [1, 2, None]),
         ((1, True), (None, False), "worse", [1, None, None]),
         ((2, True), (1, True), "improved", [2, 1]),
+        ((1, False), (1, True), "worse", ["answerable, now judged unanswerable"]),
     ],
 )
 def test_a_refusal_decides_before_the_rank_and_a_lost_note_before_a_right_verdict(
@@ -121,7 +122,8 @@ def test_a_refusal_decides_before_the_rank_and_a_lost_note_before_a_right_verdic
         return made.model_copy(update={"items": (refused,)})
 
     (changed,) = compare(run(*before), run(*after)).changes
-    assert (changed.change, values_of(changed.what)) == (change, what)
+    told = values_of(changed.what) if before[0] != after[0] else [str(changed.what)]
+    assert (changed.change, told) == (change, what)
 
 
 def with_metrics(run, metrics):
@@ -183,9 +185,9 @@ def test_metrics_that_differ_alike_from_other_levels_are_one_test():
 @pytest.mark.parametrize(
     ("modes", "models", "detail"),
     [
-        (("hybrid", "hybrid"), ("use@1", "use@2"), "use@1 -> use@2"),
-        (("hybrid", "semantic"), ("use@1", "use@2"), "use@1 -> use@2"),
-        (("hybrid", "hybrid"), ("use@1", None), "use@1 -> none"),  # no setting does away with it
+        (("hybrid", "hybrid"), ("use@1", "use@2"), "use@1 → use@2"),
+        (("hybrid", "semantic"), ("use@1", "use@2"), "use@1 → use@2"),
+        (("hybrid", "hybrid"), ("use@1", None), "use@1 → none"),  # no setting does away with it
     ],
 )
 def test_different_embedding_models_are_compared_and_refused_by_gates(modes, models, detail):
@@ -236,7 +238,7 @@ def test_a_mode_without_a_model_is_a_change_of_settings_that_names_the_mode(back
     runs = (keyword, hybrid) if back else (hybrid, keyword)
     (mismatch,) = compare(*runs).mismatches
     assert (mismatch.severity, mismatch.relaxed_by) == ("no-verdict", "settings")
-    assert mismatch.detail == ("mode keyword -> hybrid" if back else "mode hybrid -> keyword")
+    assert mismatch.detail == ("mode keyword → hybrid" if back else "mode hybrid → keyword")
     check_models(*runs)
 
 

@@ -249,7 +249,7 @@ def test_another_sample_is_no_way_around_the_gate(policy):
     full = full.model_copy(update={"config": {**full.config, "sample": None, "seed": 42}})
     gate = verdict(full, part, policy())
     assert gate.verdict == "not-comparable"
-    assert "sample all -> 1" in gate.reasons[0]
+    assert "sample all → 1" in gate.reasons[0]
 
 
 @pytest.mark.parametrize("changed", [{"dataset": "x"}, {"judge": "x"}])

@@ -53,7 +53,7 @@ def test_another_floor_of_the_confidence_is_named():
     assert [(one.what, one.severity) for one in found.mismatches] == [
         ("suggesting settings", "no-verdict")
     ]
-    assert "min_confidence 0.0 -> 0.5" in found.mismatches[0].meaning
+    assert "min_confidence 0.0 → 0.5" in found.mismatches[0].meaning
 
 
 @pytest.mark.parametrize(

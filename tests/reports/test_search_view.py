@@ -113,10 +113,13 @@ def test_ten_failures_are_listed_of_all(failed, shown):
 
 
 def test_metrics_have_their_intervals_in_the_order_of_rank():
+    known = {
+        "hit@1": 0.5, "hit@10": 1.0, "MRR": 0.75, "nDCG@1": 0.5, "nDCG@10": 0.8125, "recall@10": 1.0,
+    }  # fmt: skip
     rows = list(find(section(make_record(counts=NONE_LEFT), "metrics"), doc.Table).rows)
     assert [row[:4] for row in rows] == [
         (label, doc.Proportion(value), doc.Interval(value, value), doc.Count(2))
-        for label, value in (("hit@1", 0.5), ("hit@10", 1.0), ("MRR", 0.75), ("nDCG@10", 0.8125))
+        for label, value in known.items()
     ]
 
 
@@ -175,14 +178,14 @@ def test_slices_come_from_the_whole_to_its_parts():
     assert rows[2][-1] == doc.Proportion(None)
 
 
-def test_columns_of_slices_have_values_and_differ():
+def test_columns_of_slices_have_values():
     search = {"hit_at_1": 0.5, "mrr": 0.5, "ndcg_at_1": 0.5, "ndcg_at_4": 0.6, "recall_at_4": 0.7}
     known = {f"search.{name}": IntervalReport(low=0, high=1, n=2) for name in search}
     small = make_slice(2, 0, search=search, intervals=known)
     summary = {"overall": small, "by_language": {"en": small}}
     blocks = section(make_record(summary=summary, counts=NONE_LEFT), "slices")
     labels = list(find(blocks, doc.Table).columns)
-    assert labels[3:] == ["hit@1", "nDCG@4", "recall@4"]  # MRR is equal to hit@1, and no F1
+    assert labels[3:] == ["hit@1", "MRR", "nDCG@4", "recall@4"]  # no F1
 
 
 def test_a_run_without_slices_has_no_section_on_them():

@@ -466,7 +466,7 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
         refusal, gain = _refusal_gain(before, after), 0.0
         parts: list[Text] = []
         if refusal and before.answered is not None and after.answered is not None:
-            ways = _("claims in the answer: some -> none"), _("claims in the answer: none -> some")
+            ways = _("claims in the answer: some → none"), _("claims in the answer: none → some")
             whole = {before.answered, after.answered} == {0.0, 1.0}
             moved = _moved("answered", before.answered, after.answered)
             parts.append(ways[after.answered > 0] if whole else moved)
@@ -490,7 +490,7 @@ class AnswerComparison(model.ComparedTask[AnswerSummaryReport, AnswerItemReport,
 
 def _moved(name: str, before: float, after: float) -> Text:
     metric = label_text(f"answers.{name}")
-    return _("{metric} {before:.2f} -> {after:.2f}", metric=metric, before=before, after=after)
+    return _("{metric} {before:.2f} → {after:.2f}", metric=metric, before=before, after=after)
 
 
 def _joint(answers: Sequence[AnswerItem]) -> AnswerItem:

@@ -71,7 +71,7 @@ class AnswerView(View[schema.AnswerSummaryReport, schema.AnswerItemReport, Answe
         counts = record.summary.counts
         if unsupported := counts.claims - record.summary.verdicts.get("supported", 0):
             check = _(
-                "Check the worst answers first: {bad:,} of {claims:,} claims are not supported",
+                "Check the worst answers first: {bad:,} of {claims:,} claims are not supported.",
                 bad=unsupported,
                 claims=counts.claims,
             )

@@ -274,7 +274,7 @@ class LinkComparison(model.ComparedTask[LinkSummaryReport, LinkItemReport, LinkI
         gain = len(gained) - len(lost) or (wrong[0] - wrong[1]) / 1_000
         parts = [_("links lost: {notes}", notes=sorted(lost))] if lost else []
         parts += [_("links found: {notes}", notes=sorted(gained))] if gained else []
-        moved = _("{before} -> {after} wrong suggestions", before=wrong[0], after=wrong[1])
+        moved = _("{before} → {after} wrong suggestions", before=wrong[0], after=wrong[1])
         parts += [moved] if wrong[0] != wrong[1] else []
         return model.Change(gain, joined(parts)) if gain else None
 

@@ -4,7 +4,7 @@ Names follow spec 6.1; further fields are additions. Offsets are half-open range
 the note's file. A figure that was not measured is null, never 0.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Self, TypeAlias
 
 from pydantic import Field, computed_field, model_validator
@@ -435,13 +435,14 @@ class SearchComparison(model.ComparedTask[SummaryReport, ItemReport, SearchItem]
             not is_judged or item.judged_unanswerable is not item.answerable
             for item in (before, after)
         )
-        rights = was_right, is_right
-        passage, verdict = (float(is_ok[1]) - float(is_ok[0]) for is_ok in (answers, rights))
+        passage = float(answers[1]) - float(answers[0])
+        verdict = float(is_right) - float(was_right)
         missed = -1 - ranks[0] if ranks[0] and not ranks[1] else 0.0  # worse than any other rank
         losses = min(passage, 0.0), missed, min(verdict, 0.0)
         gains = (*losses, passage, verdict, ranks[1] - ranks[0], _ndcg(after) - _ndcg(before))
         first = next((gain for gain in gains if gain), 0.0)
-        return model.Change(first, _what(answers, ranks, rights)) if first else None
+        told = [_VERDICTS[after.answerable][is_right]] if verdict else []
+        return model.Change(first, _what(answers, ranks, told)) if first else None
 
 
 def _verdict_terms(pairs: model.Pairs[SearchItem]) -> model.Terms:
@@ -465,21 +466,21 @@ def _ndcg(item: SearchItem) -> float:
     return item.metrics.get(f"ndcg_at_{deepest}") or 0.0
 
 
+_VERDICTS = (  # by whether the query is answerable, then by whether the verdict is right
+    (_("unanswerable, now judged answerable"), _("unanswerable, no longer judged answerable")),
+    (_("answerable, now judged unanswerable"), _("answerable, no longer judged unanswerable")),
+)
+
+
 def _what(
-    answers: tuple[bool, bool], ranks: tuple[float, float], rights: tuple[bool, bool]
+    answers: tuple[bool, bool], ranks: tuple[float, float], verdict: Sequence[Message]
 ) -> Message:
-    parts: list[Message] = []
-    if ranks[0] != ranks[1]:
-        parts.append(_("{before} -> {after}", before=_rank(ranks[0]), after=_rank(ranks[1])))
-    if rights[0] != rights[1]:
-        ways = _("verdict: correct -> wrong"), _("verdict: wrong -> correct")
-        parts.append(ways[rights[1]])
-    rest = joined(parts, ", ") if parts else _("order of the notes changed below rank 1")
-    if answers[0] == answers[1]:
-        return rest
-    gone = _("expected passage is no longer in its note")
-    passage = _("expected passage is in its note again") if answers[1] else gone
-    return joined([passage, rest]) if parts else passage
+    moved = _("{before} → {after}", before=_rank(ranks[0]), after=_rank(ranks[1]))
+    parts = [moved, *verdict] if ranks[0] != ranks[1] else verdict
+    if answers[0] != answers[1]:
+        gone = _("expected passage is no longer in its note")
+        parts = [_("expected passage is in its note again") if answers[1] else gone, *parts]
+    return joined(parts or [_("order of the notes changed below rank 1")])
 
 
 def _rank(reciprocal: float) -> Message:

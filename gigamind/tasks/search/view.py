@@ -25,7 +25,7 @@ from gigamind.reports import document as doc
 from gigamind.reports.comparison import ranking_lines
 from gigamind.reports.html import items_script
 from gigamind.reports.verdict import slice_name
-from gigamind.reports.views import View, distinct, figure_of, measured, slice_table
+from gigamind.reports.views import View, figure_of, measured, slice_table
 from gigamind.spans import Passage, Span
 from gigamind.stats.selection import Selection
 from gigamind.tasks.options import SearchEvalOptions
@@ -288,7 +288,7 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
         elif point := _usable_point(record):
             counts, threshold = point.counts, float(f"{point.middle:.4g}")
             label = _(
-                "Change `--min-score` from {now} to {best:g}: on these queries, {refused:,} of {answerable:,} are then"
+                "Change `--min-score` from {now} to {best:g}. On these queries, {refused:,} of {answerable:,} are then"
                 " wrongly refused, and {missed:,} of {unanswerable:,} wrongly judged answerable",
                 now=share(setting),
                 best=threshold,
@@ -300,7 +300,7 @@ class SearchView(View[schema.SummaryReport, schema.ItemReport, schema.SearchSnap
             yield doc.Step(label, eval_command("search", again(min_score=threshold)))
         else:
             text = _(
-                "Judge with an LLM: no threshold separates these queries (this run: {now})",
+                "No threshold separates these queries (this run: {now}). Judge with an LLM",
                 now=share(setting),
             )
             yield doc.Step(text, by_model)
@@ -497,11 +497,11 @@ def _by_slice(summary: schema.SummaryReport) -> Iterator[doc.Block]:
     if len(parts) == 1:
         return
     blocks = blocks_of("search") if summary.counts.queries_unanswerable else ("search",)
-    columns: dict[str, tuple[float | None, ...]] = {}
-    for key in keys_in("summary", blocks, summary.overall.deepest):
-        figures = [figure_of(part, key) for _name, part in parts]
-        if any(measured(filter(None, figures))):
-            columns[key] = tuple(figure and figure.value for figure in figures)
+    keys = [
+        key
+        for key in keys_in("summary", blocks, summary.overall.deepest)
+        if any(measured(filter(None, (figure_of(part, key) for _name, part in parts))))
+    ]
     counts: dict[Text, Callable[[schema.SliceReport], int]] = {
         _("answerable"): lambda part: part.counts.answerable,
         _("unanswerable"): lambda part: part.counts.unanswerable,
@@ -510,7 +510,7 @@ def _by_slice(summary: schema.SummaryReport) -> Iterator[doc.Block]:
         "Ranking metrics are means over the answerable queries. F1 and FAR measure how well the judge recognises"
         " unanswerable queries."
     )
-    yield slice_table(parts, counts, distinct(columns), caption)
+    yield slice_table(parts, counts, keys, caption)
 
 
 def _latency(record: schema.RunRecord) -> Iterator[doc.Block]:

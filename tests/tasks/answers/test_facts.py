@@ -129,5 +129,5 @@ def test_a_comparison_tells_what_an_answer_has_come_to_leave_out():
     )
     change = AnswerComparison().change(before, after)
     assert change.gain == -0.5
-    assert change.what.startswith("completeness 1.00 -> 0.50")
+    assert change.what.startswith("completeness 1.00 → 0.50")
     assert re.findall(r"days|pay", change.what) == ["days"]

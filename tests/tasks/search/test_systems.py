@@ -409,7 +409,7 @@ def test_two_run_files_are_states_of_one_system_and_two_systems_get_no_verdict(
     assert same.metric("search.mrr").difference == pytest.approx(0.125)
     other = compare(runs["ours"], runs["a"])
     system = next(mismatch for mismatch in other.mismatches if mismatch.what == "system")
-    assert (system.severity, system.detail) == ("no-verdict", "builtin -> run:a.run")
+    assert (system.severity, system.detail) == ("no-verdict", "builtin → run:a.run")
 
 
 def test_a_named_endpoint_is_one_system_on_any_port_unless_it_is_asked_otherwise(tmp_path):

@@ -19,7 +19,7 @@ const COLUMNS = {
   query: ["query", (item) => item.query, _("query")],
   expected: ["expected", (item) => data.notes[item.expected[0]] ?? "", _("expected note")],
   rank: ["rank number", (item) => item.rank ?? (is(item, "answerable") ? LAST / 2 : LAST), _("rank")],
-  score: ["score number", (item) => item.score ?? -1, _("base score of the first result")],
+  score: ["score number", (item) => item.score ?? -1, _("score of the first result")],
   verdict: ["verdict", (item) => -badness(item), _("verdict")],
   latency: ["ms number", (item) => item.ms, _("ms")],
 };
@@ -120,9 +120,9 @@ function expectedNotes(item) {
 function ranking(item) {
   const hits = item.hits.map((hit) => named(HIT_FIELDS, hit));
   const retrievers = ["semantic", "keyword"].filter((name) => hits.some((hit) => hit[name] !== null));
-  // Another system gives one score; gigamind gives one of each retriever and two of the fusion.
-  const scores = retrievers.length || hits.some((hit) => hit.base !== hit.final) ? ["base", "final"] : ["base"];
-  const labels = { base: _("base score (before graph rerank)"), final: _("final score"), semantic: _("semantic"), keyword: _("keyword") };
+  // Without a rerank, both scores of the fusion are the same.
+  const scores = hits.some((hit) => hit.base !== hit.final) ? ["base", "final"] : ["base"];
+  const labels = { base: _("base score"), final: _("final score"), semantic: _("semantic"), keyword: _("keyword") };
   const head = [["place", "#"], ["note", _("note")],
     ...scores.map((score) => ["number", scores.length > 1 ? labels[score] : _("score")]),
     ...retrievers.map((name) => ["number leg", labels[name]])];
