@@ -267,7 +267,7 @@ _NEEDS: Mapping[Form, Message] = {
     "title": _("a title"),
     "heading": _("a heading of level 1 to 3 that few other notes have, with text below it"),
     "near-miss": _(
-        "a year, version or name that can be replaced by another in the subject of a question"
+        "a title or heading with a year, version or name that can be replaced by another"
     ),
     "left-out": _("a name that no other note contains"),
 }

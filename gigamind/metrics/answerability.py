@@ -4,7 +4,7 @@ Figures are in [0, 1], or None for 0 of 0: a judge that never says "unanswerable
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Self
 
@@ -89,10 +89,11 @@ class Confusion:
         return measured(METRICS, "verdicts", self)
 
 
+_ERRORS = replace(SHOWN, lower=True)
 _metric = Rows("unanswerable", "verdicts")
 METRICS = (
     _metric.named(_precision, _("precision"), MAIN).described(
-        _("share of the refusals that were correct")
+        _("share of refusals that are right")
     ),
     _metric.named(_recall, _("recall"), Use(gate=True)).described(  # FAR is 1 - recall
         _("share of the unanswerable queries that were refused")
@@ -103,17 +104,10 @@ METRICS = (
             " unanswerable or were judged so"
         )
     ),
-    _metric(
-        _far,
-        "far",
-        _("wrongly answered (FAR)"),
-        Use(gate=True, lower=True, main=1, page=1, summary=1),
-    ).described(
+    _metric(_far, "far", _("wrongly answered (FAR)"), _ERRORS).described(
         _("share of the unanswerable queries that were judged answerable; lower is better")
     ),
-    _metric.named(
-        _false_refusals, _("false refusals"), Use(gate=True, lower=True, main=1, page=1, summary=1)
-    ).described(
+    _metric.named(_false_refusals, _("false refusals"), _ERRORS).described(
         _("share of the answerable queries that were judged unanswerable; lower is better")
     ),
 )

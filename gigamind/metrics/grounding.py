@@ -180,9 +180,9 @@ METRICS = (
             "share of the claims that are wrong by human labels and that no note supports; lower is better"
         )
     ),
-    _metric(
-        _self_knowledge, "self_knowledge", _("self-knowledge"), plain="self knowledge"
-    ).described(_("share of the claims that are right by human labels and that no note supports")),
+    _metric(_self_knowledge, "self_knowledge", _("self-knowledge")).described(
+        _("share of the claims that are right by human labels and that no note supports")
+    ),
     _metric.named(_citation_precision, _("citation precision"), MAIN).described(
         _("of the claims that cite a note, the share that the cited note supports")
     ),

@@ -151,7 +151,6 @@ METRICS = (
         "recall_at_{k}_excluding_linked",
         _("recall@{k}, new targets", k="{k}"),
         Use(main=1),
-        plain="recall@{k} excluding linked",
     ).described(
         _(
             "recall when targets that the note already links to elsewhere are left out of the suggestions"

@@ -125,12 +125,7 @@ METRICS = (
         "answer_in_evidence_of_note",
         _("answer in the evidence (note shown)"),
         Use(gate=True),
-    ).described(
-        _(
-            "share of the queries whose evidence contains a whole expected passage, among those whose expected note"
-            " is shown"
-        )
-    ),
+    ).described(_("the same, only of the queries whose expected note is shown")),
 )
 
 

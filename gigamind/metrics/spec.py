@@ -70,7 +70,7 @@ class Metric:
         takes: the input of `of` (see the measuring functions), followed by the cut-off if the name has one.
         of: computes its value for one item; None if the value comes from elsewhere, such as a judge.
         name: as in summary.json; "{k}" is the cut-off, "{item}" an item of a checklist.
-        label: its name on pages; `plain` replaces the English one on the terminal and in summary.md.
+        label: its name for readers.
         about: its explanation beside a main figure; `about_first` replaces it at the cut-off 1.
     """
 
@@ -80,7 +80,6 @@ class Metric:
     name: str
     label: Text | Message
     about: Text | Message | None = None
-    plain: str = ""
     use: Use = Use()
     about_first: Message | None = None
 
@@ -143,11 +142,9 @@ class Metric:
         match = self.pattern.fullmatch(name)
         return match.groupdict() if match else {}
 
-    def called(self, name: str, language: str | None) -> str:
-        """Return the label for one of its names; without a language, that of the terminal and summary.md."""
-        label = in_language(self.label, language or "en")
-        if language is None and self.plain:
-            label = self.plain
+    def called(self, name: str, language: str) -> str:
+        """Return the label for one of its names."""
+        label = in_language(self.label, language)
         return label.format(**self.places(name)) if self.pattern.fullmatch(name) else label
 
 
@@ -170,15 +167,9 @@ class Rows:
     takes: _Takes | None
 
     def __call__(
-        self,
-        of: Callable[..., Any] | None,
-        name: str,
-        label: Message,
-        use: Use = Use(),
-        *,
-        plain: str = "",
+        self, of: Callable[..., Any] | None, name: str, label: Message, use: Use = Use()
     ) -> Metric:
-        return Metric(self.block, self.takes, of, name, label, None, plain, use)
+        return Metric(self.block, self.takes, of, name, label, use=use)
 
     def named(self, of: Callable[..., Any], label: Message, use: Use = Use()) -> Metric:
         """Return a metric with the name of its function."""

@@ -22,7 +22,7 @@ _LATENCY = (
 )
 _quality = Rows("quality", None)
 _QUALITY = (
-    _quality(None, "pass_rate", _("checklist passed"), MAIN, plain="passed").described(
+    _quality(None, "pass_rate", _("checklist passed"), MAIN).described(
         _("share of the answers that pass the checklist")
     ),
     _quality(None, "{item}", _("{item}", item="{item}"), Use(gate=True)).described(
@@ -103,8 +103,8 @@ def metric_of(key: str) -> Metric | None:
     return next((m for m in metrics_of(block) if m.pattern.fullmatch(name)), None)
 
 
-def label(key: str, language: str | None = None) -> str:
-    """Return the label on pages, such as "nDCG@10"; without a language, that of the terminal and summary.md."""
+def label(key: str, language: str = "en") -> str:
+    """Return the label, such as "nDCG@10"."""
     metric, name = metric_of(key), key.partition(".")[2]
     return metric.called(name, language) if metric else name.replace("_", " ")
 

@@ -209,9 +209,13 @@ def _warnings(experiment: Experiment, release: Release | None) -> Iterator[Text]
         if comparison.unjudged:
             n = len(comparison.unjudged)
             yield _("{run}: items that lost their verdict: {n:,}.", run=run.label, n=n)
-        for mismatch in comparison.mismatches:
-            if mismatch.what in _DOUBTFUL:
-                yield joined((run.label, mismatch.meaning), ": ")
+        doubtful = [x.shown() for x in comparison.mismatches if x.what in _DOUBTFUL]
+        if doubtful:
+            values = {"run": run.label, "reference": experiment.reference.label, "what": doubtful}
+            yield _(
+                "{run} and {reference} differ in {what}. A change of a metric may come from that.",
+                **values,
+            )
     if any(comparison.by_words for comparison in experiment.comparisons):
         yield WORDS_BLIND
 

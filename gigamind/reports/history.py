@@ -20,6 +20,7 @@ from gigamind.reports.verdict import NO_RELEASE, TASKS
 from gigamind.stats.changes import level_changes
 
 _ENOUGH = 9  # runs; with fewer, no difference reaches `stats.changes._LEVEL`
+_NAMED = 3  # histories in the verdict; the page has a section of each
 _COURSES = 4  # metrics in the chart; the table of runs has all
 
 
@@ -172,7 +173,7 @@ def history_document(histories: Histories) -> doc.Document:
     several = len(histories.histories) > 1
     shifts = [(history, change) for history in histories.histories for change in _shifts(history)]
     shifts.sort(key=lambda shift: shift[0].runs[shift[1].run].created_at, reverse=True)
-    columns = (_("metric"), _("since"), _("before"), _("after"), _("difference"), _("changed settings"))  # fmt: skip
+    columns = (_("metric"), _("since"), _("before"), _("after"), _("difference"), _("changed"))  # fmt: skip
     groups = tuple(
         doc.Group(tuple(_shift_rows(history)), _subject(history) if several else "")
         for history in histories.histories
@@ -204,13 +205,13 @@ def _subject(history: RunHistory) -> Message:
 
 
 def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift]]) -> doc.Verdict:
-    results = [_result(history) for history in histories.histories]
+    by_interest = sorted(histories.histories, key=lambda history: not _shifts(history))
     leads: list[Text] = [
-        _("{subject}: {result}", subject=_subject(history), result=result)
-        for history, result in zip(histories.histories, results, strict=True)
+        _("{subject}: {result}", subject=_subject(history), result=_result(history))
+        for history in by_interest[:_NAMED]
     ]
     longest = max(histories.histories, key=lambda history: history.comparable)
-    if len(set(map(str, results))) == 1:
+    if len({str(_result(history)) for history in by_interest}) == 1:
         # A drop that no test confirms needs no second sentence.
         is_tested = longest.comparable >= _ENOUGH
         leads = [] if is_tested or not shifts else [_result(longest)]
@@ -229,7 +230,7 @@ def _verdict(histories: Histories, shifts: Sequence[tuple[RunHistory, LevelShift
         before=_before(history, change).folder,
     )
     state = "warning" if _drop(level) > 0 else "measured"
-    cause = _("Changed settings: {cause}.", cause=_cause_text(change))
+    cause = _("Changed: {cause}.", cause=_cause_text(change))
     return doc.Verdict(state, sentence, (cause, *leads, NO_RELEASE))
 
 

@@ -20,10 +20,7 @@ _WIDTH = 200  # of tables in a file or a pipe
 def show(
     document: doc.Document, console: Console, say: Translator, page: Path | None = None
 ) -> None:
-    """Print the part of a document before its sections, and its section on repeated answers.
-
-    Steps that link to a place on the page name its file, `page`.
-    """
+    """Print what precedes the sections, and the section on repeated answers; steps name the file of the `page`."""
     if not console.is_terminal:
         console.width = _WIDTH
     shown = document.only("repeats").blocks
@@ -38,8 +35,7 @@ def _lines(block: doc.Block, say: Translator, page: Path | None) -> Iterator[str
     match block:
         case doc.Verdict(_state, sentence, leads):
             yield say(sentence)
-            if leads:
-                yield " ".join(map(say, leads))
+            yield from map(say, leads)
         case doc.Banner(text) | doc.Prose(text):
             yield say(text)
         case doc.Bullets(items, warning):

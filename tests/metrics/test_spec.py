@@ -43,16 +43,9 @@ def test_a_metric_is_computed_called_ordered_and_gated_from_its_one_entry():
     assert label("search.misses_at_5", "ko") == "빗나감@5"
     assert use_of("search.misses_at_5").lower
     assert _Quality(metrics=("search.misses_at_5",)).metrics == ("search.misses_at_5",)
-    assert in_order(["search.misses_at_10", "search.misses_at_5", "search.mrr"]) == [
-        "search.mrr",
-        "search.misses_at_5",
-        "search.misses_at_10",
-    ]
-    assert (
-        keys_in("main", ["search"], 10)[-1]
-        == keys_in("page", ["search"], 10)[-1]
-        == "search.misses_at_10"
-    )
+    names = ["search.mrr", "search.misses_at_5", "search.misses_at_10"]
+    assert in_order(names[::-1]) == names
+    assert [keys_in(place, ["search"], 10)[-1] for place in ("main", "page")] == names[-1:] * 2
 
 
 @pytest.mark.usefixtures("own")
@@ -88,13 +81,9 @@ def test_no_metric_is_registered_twice(own):
     ],
 )  # fmt: skip
 def test_a_metric_lacks_nothing(given):
+    own = {"block": "search", "takes": None, "of": None, "name": "own", "label": Text("own", "own")}
     with pytest.raises(ValueError, match="own"):
-        Metric(
-            **{
-                "block": "search", "takes": None, "of": None, "name": "own",
-                "label": Text("own", "자체"), **given,
-            }
-        )  # fmt: skip
+        Metric(**own | given)
 
 
 def test_every_metric_that_a_room_computes_stands_in_the_table_under_one_name():

@@ -142,6 +142,6 @@ def test_runs_of_answers_and_of_links_have_their_page(lang):
         for runs in (judged, linked)
     )
     warnings = find(judged_page.blocks, Bullets).items
-    assert [warning.values["parts"][0] for warning in warnings] == ["z"]  # its checklist differs
+    assert [warning.values["run"] for warning in warnings] == ["z"]  # its checklist differs
     assert "1.00 → 0.50" in find(judged_page.blocks, Listing).data
     assert [say(label) for label in find(linked_page.blocks, Table).columns][1:3] == ["x", "y"]

@@ -111,10 +111,11 @@ def test_no_change_point_is_a_result_that_several_histories_can_share(folder):
     assert [Path(run).name for run in step.command.split()[-2:]] == ["day14", "day15"]
     other = folder([0.8] * 16, lambda day: {"notes": "v" if day % 2 else "w"}, "several")
     page = history_document(Histories.read(other))
-    assert (page.verdict.state, page.verdict.leads) == (
-        "inconclusive",
-        (NO_RELEASE,),
-    )  # equal results
+    assert (page.verdict.state, page.verdict.leads) == ("inconclusive", (NO_RELEASE,))
+    unequal = folder([0.8] * 10, lambda day: {"notes": "abbcccdddd"[day]}, "unequal")
+    assert (
+        len(history_document(Histories.read(unequal)).verdict.leads) == 4
+    )  # not all of 4 histories
 
 
 def test_runs_of_another_vault_are_a_history_of_their_own(folder):

@@ -497,11 +497,8 @@ def _by_slice(summary: schema.SummaryReport) -> Iterator[doc.Block]:
     if len(parts) == 1:
         return
     blocks = blocks_of("search") if summary.counts.queries_unanswerable else ("search",)
-    keys = [
-        key
-        for key in keys_in("summary", blocks, summary.overall.deepest)
-        if any(measured(filter(None, (figure_of(part, key) for _name, part in parts))))
-    ]
+    keys = keys_in("summary", blocks, summary.overall.deepest)
+    figures = measured(filter(None, (figure_of(summary.overall, key) for key in keys)))
     counts: dict[Text, Callable[[schema.SliceReport], int]] = {
         _("answerable"): lambda part: part.counts.answerable,
         _("unanswerable"): lambda part: part.counts.unanswerable,
@@ -510,7 +507,7 @@ def _by_slice(summary: schema.SummaryReport) -> Iterator[doc.Block]:
         "Ranking metrics are means over the answerable queries. F1 and FAR measure how well the judge recognises"
         " unanswerable queries."
     )
-    yield slice_table(parts, counts, keys, caption)
+    yield slice_table(parts, counts, [figure.key for figure in figures], caption)
 
 
 def _latency(record: schema.RunRecord) -> Iterator[doc.Block]:
