@@ -56,7 +56,8 @@ def _step(step: doc.Step, say: Translator, page: Path | None) -> str:
     label, where = say(step.label).removesuffix("."), step.command or step.link
     if where:
         return f"{label}: {where}"
-    return f"{label} ({page})." if step.url and page else say(step.label)
+    has_place = step.url and page and page.suffix == ".html"
+    return f"{label} ({page})." if has_place else say(step.label)
 
 
 def _table(block: doc.Table, say: Translator) -> RichTable:

@@ -67,6 +67,7 @@ def worse(place, gigamind):
             "--save-snapshot",
         )
     assert ended.code == 4, ended.stderr
+    assert "(worse/report.html)." in ended.stdout
 
 
 @pytest.mark.usefixtures("worse")

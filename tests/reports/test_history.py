@@ -68,9 +68,8 @@ def test_the_latest_change_leads_with_its_run_and_the_command_that_shows_it(fold
     values = [*STEADY, *(value - 0.1 for value in STEADY)]
     runs = folder(values, lambda day: {"run_id": f"20260101-{day:06}"})
     page = history_document(Histories.read(runs))
-    assert page.verdict.state == "warning"
-    shown = page.verdict.sentence.values
-    assert (shown["run"], EN(shown["size"])) == ("day08", "−10.0 pp")
+    state, shown = page.verdict.state, page.verdict.sentence.values
+    assert (state, shown["run"], EN(shown["size"])) == ("warning", "day08", "−10.0 pp")
     (row,) = find(page.blocks, Table).rows
     assert (row[1], row[4].better) == ("day08", False)
     (step,) = find(page.blocks, Steps).items
@@ -82,17 +81,15 @@ def test_the_latest_change_leads_with_its_run_and_the_command_that_shows_it(fold
 
 def test_a_lasting_drop_leads_and_is_compared_with_the_run_before_it(folder):
     values = [0.84, 0.80, 0.74, 0.84, 0.83, 0.84, 0.75, 0.74, 0.75]
-    found = Histories.read(
-        folder(values, lambda day: {"options": {"alpha": 0.1 if day < 6 else 0.9}})
-    )
+    runs = folder(values, lambda day: {"options": {"alpha": 0.1 if day < 6 else 0.9}})
+    found = Histories.read(runs)
     drop = found.histories[0].drop
     assert (found.histories[0].changes, drop.run, drop.p_value) == ((), 6, None)
     assert [(x.before, round(x.after, 4)) for x in drop.metrics] == [(0.84, 0.7467)]
     assert drop.cause == {"alpha": ("0.1", "0.9")}
     page = history_document(found)
     shown = page.verdict.sentence.values
-    assert (shown["run"], shown["before"]) == ("day06", "day05")
-    assert EN(shown["size"]) == "−9.3 pp"
+    assert (shown["run"], shown["before"], EN(shown["size"])) == ("day06", "day05", "−9.3 pp")
     assert page.verdict.state == "warning"
     [step] = find(page.blocks, Steps).items
     assert [Path(run).name for run in step.command.split()[-2:]] == ["day05", "day06"]

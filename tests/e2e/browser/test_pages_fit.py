@@ -32,8 +32,8 @@ const box = (e) => e.getBoundingClientRect();
 return [...document.querySelectorAll(".stacks tr:has(> td.result)")].filter((row) => {
   const [name, result] = [row.querySelector("th"), row.querySelector(".result")].map(box);
   const others = [...row.querySelectorAll("td:not(.result)")].map(box).filter((cell) => cell.width);
-  const isApart = result.top >= name.bottom || Math.abs(result.right - box(row).right) > 1;
-  return isApart || others.some((cell) => cell.top < name.bottom - 1);
+  const isBelow = ({ top }) => top > name.bottom - 1;
+  return isBelow(result) || Math.abs(result.right - box(row).right) > 1 || !others.every(isBelow);
 }).map((row) => row.innerText);
 """
 
@@ -44,8 +44,7 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
 
     def run(*words, out=""):
-        place = ["--out", str(folder / out)] if out else []
-        done = CliRunner().invoke(cli, [*words, *place])
+        done = CliRunner().invoke(cli, [*words, *(["--out", str(folder / out)] if out else [])])
         assert done.exit_code == 0, done.output
 
     base, other = str(folder / "runs" / "search"), str(folder / "runs" / "compared")
