@@ -337,7 +337,7 @@ def test_a_pass_after_a_failure_is_passed_on_retry(answers):
     end = answers()
     assert (end.state.type.value, end.name) == ("COMPLETED", "Completed")
     assert end.state.message == end.sentence
-    assert "2 of 2" in end.sentence
+    assert "attempt 2" in end.sentence
     assert "utility" in end.sentence
     assert "\n## Model and cost\n" in end.page
 
