@@ -37,14 +37,7 @@ from gigamind.release.compare import check_models, compare, compare_with_first
 from gigamind.release.comparison import Experiment
 from gigamind.release.gates import judge_release
 from gigamind.release.model import FILE, EvalSnapshot, Kinds, Snapshot, read_baseline, read_run
-from gigamind.release.policy import (
-    Earlier,
-    GateResult,
-    Policy,
-    Release,
-    Status,
-    Waiver,
-)
+from gigamind.release.policy import Earlier, GateResult, Policy, Release, Status, Waiver
 from gigamind.reports.comparison import release_document
 from gigamind.reports.document import Document
 from gigamind.reports.experiment import experiment_document
@@ -161,8 +154,11 @@ class Reference:
             card=self.card,
             languages=tuple(current.metrics.by_language),
         )
-        quiet, shown = self.options.is_informational, comparison.published()
-        return Release(comparison=shown, gate=gate, informational=quiet)
+        return Release(
+            comparison=comparison.published(),
+            gate=gate,
+            informational=self.options.is_informational,
+        )
 
 
 _EMBEDDER = ("mode", "embedder")  # other embedding models cannot be compared

@@ -33,13 +33,7 @@ from gigamind.release.comparison import (
 )
 from gigamind.release.model import ComparedTask, Snapshot, SnapshotItem
 from gigamind.stats.intervals import CONFIDENCE, Estimate, Matrix
-from gigamind.stats.paired import (
-    ALPHA,
-    PairedComparison,
-    compare_metrics,
-    compare_ratios,
-    holm,
-)
+from gigamind.stats.paired import ALPHA, PairedComparison, compare_metrics, compare_ratios, holm
 
 _Task = ComparedTask[Any, Any, Any]
 _SLICE_KINDS: tuple[SliceKind, ...] = get_args(SliceKind)
@@ -122,10 +116,8 @@ def _worse_in(items: Sequence[SnapshotItem], worse: Sequence[SnapshotItem]) -> S
 
 def _lost(task: _Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, ...]:
     """Return the items missing from the current run; none if the runs drew different samples."""
-    configs = (baseline.config, current.config)
-    # Without a sample, the seed has no effect on the items.
-    drawn = {(c.get("sample"), c.get("sample") and c.get("seed")) for c in configs}
-    if len(drawn) > 1:
+    drawn = _sample_options(baseline, current)
+    if any(baseline.config.get(name) != current.config.get(name) for name in drawn):
         return ()
     evaluated = {item.id for item in current.items}
     lost = (item for item in baseline.items if item.id not in evaluated)
@@ -422,9 +414,7 @@ def _differences(baseline: Snapshot, current: Snapshot) -> Iterator[Mismatch]:  
         yield _open(_SETTINGS[current.task], "settings", settings)
     if served := _changed(task.models(baseline.metrics), task.models(current.metrics)):
         yield _open("model version", "models", served)
-    # Without samples, the seed has no effect.
-    is_sample = any(run.config.get("sample") is not None for run in (baseline, current))
-    if drawn := _changed(baseline.config, current.config, _DRAWN if is_sample else ()):
+    if drawn := _changed(baseline.config, current.config, _sample_options(baseline, current)):
         yield _open("sample", "sample", drawn)
     notes = [(run.notes_hash, run.notes_hash_mode) for run in (baseline, current)]
     if notes[0] != notes[1]:
@@ -491,7 +481,6 @@ _SETTINGS = {
     "links": "suggesting settings",
     "answers": "answering settings",
 }
-_DRAWN = ("sample", "seed")
 _WITHOUT_MODEL = ("mode", "semantic")  # settings that turn the embedding model on or off
 _BEFORE = {  # behaviour of runs older than an option
     "fusion": "weighted",
@@ -501,6 +490,12 @@ _BEFORE = {  # behaviour of runs older than an option
     "context_notes": 5,
     "context_chars": 12_000,
 }
+
+
+def _sample_options(*runs: Snapshot) -> tuple[str, ...]:
+    """Return the options that draw the samples of runs; without samples, the seed has no effect."""
+    is_sample = any(run.config.get("sample") is not None for run in runs)
+    return ("sample", "seed") if is_sample else ()
 
 
 def _same_questions(baseline: Snapshot, current: Snapshot) -> bool:
