@@ -347,7 +347,6 @@ def _megabytes(size: int) -> str:
 
 
 def _show(document: DoctorDocument) -> None:
-
     for finding in document.findings:
         what, fix = (printable(translated(text)) for text in (finding.what, finding.mend))
         area = translated(_AREAS[finding.area])

@@ -198,7 +198,6 @@ class Effort:
         start = time.perf_counter()
         timer = _Timer(time.process_time if self.clock == "cpu" else time.perf_counter)
         ids, took, passes = list[str](), list[float](), list[tuple[float, list[float]]]()
-
         try:
             # Equal for equal queries, and similar for similar ones.
             seeded = {

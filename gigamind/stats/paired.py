@@ -328,7 +328,8 @@ def _recounted(compared: PairedComparison, terms: Matrix) -> PairedComparison:
     unchanged = int((terms[:, 0] == terms[:, 1]).all(axis=1).sum())
     detectable = compared.detectable
     if compared.test == "sign-flip":
-        detectable = _detectable_in(np.subtract(*_linearised(terms)), compared.n - unchanged)
+        before, after = _linearised(terms)
+        detectable = _detectable_in(after - before, compared.n - unchanged)
     first, second = (fsum(over[:, run]) / fsum(under[:, run]) for run in (0, 1))
     return replace(
         compared,

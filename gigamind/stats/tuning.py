@@ -47,8 +47,6 @@ class Gain:
 
 
 _Choice = TypeVar("_Choice")
-
-
 Pick = Callable[[Booleans], tuple[_Choice, Booleans]]
 """Returns the choice by the items of a mask, and its verdicts on all items."""
 

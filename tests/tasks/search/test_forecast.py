@@ -12,11 +12,7 @@ from gigamind.evaluation.progress import Quiet
 from gigamind.metrics.answerability import Confusion
 from gigamind.tasks import evaluate
 from gigamind.tasks.options import SearchEvalOptions
-from gigamind.tasks.search.free_judges import (
-    NO_FREE_JUDGE,
-    KnownErrors,
-    forecast,
-)
+from gigamind.tasks.search.free_judges import NO_FREE_JUDGE, KnownErrors, forecast
 from gigamind.tasks.search.prepare import choose_judge
 from gigamind.tasks.search.schema import ForecastReport, JudgeForecast, JudgeRates, RateReport
 from gigamind.vault.notes import Vault
